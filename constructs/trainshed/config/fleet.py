@@ -1,0 +1,209 @@
+"""The machines of a cluster and the scheduler over them, whatever runs it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from ..records import OnChange, Record
+from .capacity import Capacity, is_static
+from .faults import Fault, refuse
+from .network import LogRetentionDays
+from .texts import (
+    AmiId,
+    BucketName,
+    ClusterName,
+    Form,
+    MountDirectory,
+    PolicyArn,
+    QueueName,
+    SecretArn,
+)
+
+
+class Image(Record):
+    """Operating system image of every node."""
+
+    os: Annotated[
+        Literal["ubuntu2204", "ubuntu2404", "alinux2023", "rhel8", "rhel9"], OnChange.REFUSED
+    ] = "ubuntu2404"
+    """Operating system."""
+    ami_id: Annotated[AmiId | None, OnChange.REFUSED] = None
+    """Image to use. Default: the backend's official image of that operating system."""
+
+
+class RootVolume(Record):
+    """A node's root disk: gp3, encrypted."""
+
+    gib: Annotated[int, Field(ge=40, le=16384), OnChange.REPLACES_NODES] = 100
+    """Size in GiB, 40 to 16,384."""
+    iops: Annotated[int, Field(ge=3000, le=16000), OnChange.REPLACES_NODES] = 3000
+    """Operations a second, 3,000 to 16,000."""
+    throughput_mib_s: Annotated[int, Field(ge=125, le=1000), OnChange.REPLACES_NODES] = 125
+    """Throughput in MiB/s, 125 to 1,000; at most a quarter of the IOPS."""
+    delete_on_termination: Annotated[bool, OnChange.REPLACES_NODES] = True
+    """Delete the disk with its node. The default keeps the head node's disk and no other."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        # EBS user guide "General Purpose SSD volumes", read 2026-11-29: gp3 takes at most
+        # 0.25 MiB/s for each provisioned operation a second.
+        if self.throughput_mib_s * 4 > self.iops:
+            refuse([Fault.at("throughput_mib_s", reason=f"{self.throughput_mib_s} needs "
+                    f"{self.throughput_mib_s * 4} iops or more, got {self.iops}; "
+                    f"use throughput_mib_s up to {self.iops // 4}")])
+        return self
+
+
+class Ssh(Record):
+    """SSH from inside the network, beside Session Manager, which needs no key and no open port."""
+
+    key_name: Annotated[str | None, OnChange.REFUSED] = None
+    """EC2 key pair; ED25519, since Ubuntu 22.04 and later refuse RSA. Default: none."""
+    allowed_cidr: Annotated[str, OnChange.LIVE]
+    """Address range that may connect. The whole internet is refused."""
+
+
+class HeadNode(Record):
+    """The node that runs the scheduler. It has no public address."""
+
+    instance_type: Annotated[str, OnChange.REFUSED] = "m7i.2xlarge"
+    """EC2 instance type. It cannot change later: choose one for the years ahead."""
+    root_volume: Annotated[RootVolume, OnChange.REFUSED] = RootVolume(
+        gib=200, delete_on_termination=False
+    )
+    """Root disk; it holds /home unless that is elsewhere."""
+    ssh: Annotated[Ssh | None, OnChange.REFUSED] = None
+    """SSH to the head node. Default: Session Manager only."""
+    policies: Annotated[tuple[PolicyArn, ...], OnChange.LIVE] = ()
+    """Managed policies beside those that trainshed makes."""
+
+
+class LoginPool(Record):
+    """Nodes that users log in to, apart from the head node."""
+
+    instance_type: Annotated[str, OnChange.STOPS_FLEET] = "m7i.2xlarge"
+    """EC2 instance type."""
+    count: Annotated[int, Field(ge=0, le=20), OnChange.LIVE] = 1
+    """Number of nodes."""
+    grace_minutes: Annotated[int, Field(ge=3, le=120), OnChange.STOPS_FLEET] = 60
+    """How long users are warned before a login node goes, 3 to 120 minutes."""
+
+
+class Queue(Record):
+    """Nodes of one instance type out of one kind of capacity: a Slurm node set."""
+
+    instance_type: Annotated[str, OnChange.REPLACES_NODES]
+    """EC2 instance type of every node."""
+    capacity: Annotated[Capacity, OnChange.DRAINS_NODES]
+    """Where the instances come from."""
+    max_nodes: Annotated[int, Field(ge=1, le=1000), OnChange.LIVE]
+    """Most nodes at a time. Growing is live; shrinking stops the fleet on ParallelCluster."""
+    min_nodes: Annotated[int | None, Field(ge=0), OnChange.LIVE] = None
+    """Nodes that always run. Default: max_nodes with a reservation or block, else 0."""
+    efa: Annotated[bool | None, OnChange.REPLACES_NODES] = None
+    """Use Elastic Fabric Adapter. Default: on where the instance type has it."""
+    efa_interface: Annotated[Literal["efa-only", "efa"], OnChange.REPLACES_NODES] = "efa-only"
+    """Kind of the extra interfaces; ``efa`` takes an IP address each."""
+    root_volume: Annotated[RootVolume, OnChange.REPLACES_NODES] = RootVolume(gib=200)
+    """Root disk."""
+    nvme_dir: Annotated[MountDirectory | None, OnChange.REPLACES_NODES] = "/opt/dlami/nvme"
+    """Where the local NVMe disks are mounted as one. Empty after a stop. None: not mounted."""
+    whole_node: Annotated[bool, OnChange.DRAINS_NODES] = False
+    """One job a node, whatever it asks for."""
+    gpu_health_check: Annotated[bool, OnChange.DRAINS_NODES] = False
+    """ParallelCluster's DCGM check before each job: minutes a job, so off."""
+    policies: Annotated[tuple[PolicyArn, ...], OnChange.LIVE] = ()
+    """Managed policies beside those that trainshed makes."""
+
+    @property
+    def least_nodes(self) -> int:
+        """Nodes that always run, with the default worked out."""
+        if self.min_nodes is not None:
+            return self.min_nodes
+        return self.max_nodes if is_static(self.capacity) else 0
+
+
+class AccountingDatabase(Record):
+    """A MySQL database for Slurm accounting."""
+
+    host: Annotated[
+        str, Form(r"[A-Za-z0-9.-]+(:\d+)?", "a host, with its port where that is not 3306, without "
+                  "scheme: db.example.edu:3306"),
+        OnChange.STOPS_FLEET,
+    ]
+    """Host, and port after a colon."""
+    user: Annotated[str, OnChange.STOPS_FLEET]
+    """Database user."""
+    password_secret_arn: Annotated[SecretArn, OnChange.STOPS_FLEET]
+    """Secret that holds the password as plain text."""
+    database: Annotated[
+        str, Form(r"[0-9a-z_]{1,64}", "a database name: up to 64 of 0-9 a-z _"), OnChange.STOPS_FLEET
+    ] = "slurm_acct"
+    """Name of the database."""
+
+
+class Monitoring(Record):
+    """What the fleet reports to CloudWatch."""
+
+    detailed: Annotated[bool, OnChange.STOPS_FLEET] = False
+    """EC2 metrics each minute; they cost extra for every instance."""
+    log_retention_days: Annotated[LogRetentionDays, OnChange.LIVE] = 180
+    """How long logs are kept."""
+    dashboard: Annotated[bool, OnChange.LIVE] = True
+    """A CloudWatch dashboard."""
+
+
+class ParallelClusterOptions(Record):
+    """What only AWS ParallelCluster has."""
+
+    queue_update_strategy: Annotated[
+        Literal["DRAIN", "TERMINATE", "COMPUTE_FLEET_STOP"], OnChange.LIVE
+    ] = "DRAIN"
+    """What an update does to nodes whose settings changed."""
+    memory_scheduling: Annotated[bool, OnChange.STOPS_FLEET] = True
+    """Slurm places jobs by memory as well as by CPU."""
+    scaledown_idle_minutes: Annotated[int | None, Field(ge=1), OnChange.STOPS_FLEET] = None
+    """Idle minutes after which a node above min_nodes is stopped. Default: 10."""
+    head_bootstrap_timeout_minutes: Annotated[int, Field(ge=5, le=50), OnChange.REFUSED] = 40
+    """How long the head node may take. Above 50 CloudFormation's hour for the resource is not enough."""
+    compute_bootstrap_timeout_minutes: Annotated[int, Field(ge=5, le=120), OnChange.DRAINS_NODES] = 40
+    """How long a compute node may take before it is replaced."""
+    extra_slurm_settings: Annotated[dict[str, str | int], OnChange.DRAINS_NODES] = Field(
+        default_factory=dict
+    )
+    """More lines for slurm.conf. Keys that ParallelCluster keeps for itself are refused."""
+    suppress_validators: Annotated[tuple[str, ...], OnChange.LIVE] = ()
+    """ParallelCluster validators to leave out: ``type:NAME``."""
+    removal: Annotated[Literal["retain", "destroy"], OnChange.LIVE] = "retain"
+    """What deleting the stack does to the cluster. Its data is retained in any case."""
+    permissions_boundary_arn: Annotated[PolicyArn | None, OnChange.LIVE] = None
+    """Permissions boundary of every role of the cluster. Default: none."""
+    layer_bucket: Annotated[BucketName | None, OnChange.LIVE] = None
+    """Bucket of a mirror of AWS's ParallelCluster Lambda layer. Default: AWS's own, in the Region."""
+    layer_key: Annotated[str | None, OnChange.LIVE] = None
+    """Key of that layer in the bucket. Default: AWS's key for the version."""
+
+
+class Fleet(Record):
+    """Head node, login nodes and queues, and what runs Slurm over them."""
+
+    backend: Annotated[Literal["parallelcluster"], OnChange.REFUSED] = "parallelcluster"
+    """What builds and runs the fleet."""
+    cluster_name: Annotated[ClusterName | None, OnChange.REFUSED] = None
+    """Name of the cluster. Default: the institution's name."""
+    image: Annotated[Image, OnChange.REFUSED] = Image()
+    """Operating system image of every node."""
+    head_node: Annotated[HeadNode, OnChange.REFUSED] = HeadNode()
+    """The node that runs the scheduler."""
+    login_nodes: Annotated[dict[QueueName, LoginPool], OnChange.LIVE] = Field(default_factory=dict)
+    """Pools of login nodes by name. Default: none; users log in to the head node."""
+    queues: Annotated[dict[QueueName, Queue], Field(min_length=1), OnChange.STOPS_FLEET]
+    """Queues by name. Adding one is live; removing or renaming one stops the fleet."""
+    accounting: Annotated[AccountingDatabase | None, OnChange.STOPS_FLEET] = None
+    """Database for Slurm accounting. Default: no accounting, so no limits and no fair share."""
+    monitoring: Annotated[Monitoring, OnChange.LIVE] = Monitoring()
+    """What the fleet reports to CloudWatch."""
+    parallelcluster: Annotated[ParallelClusterOptions, OnChange.LIVE] = ParallelClusterOptions()
+    """What only AWS ParallelCluster has."""

@@ -1,0 +1,111 @@
+"""The network of a cluster: one Availability Zone, nodes in a private subnet."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from .. import facts
+from ..records import OnChange, Record, is_token
+from .faults import Fault, refuse
+from .texts import SecurityGroupId, SubnetId, VpcId
+
+
+def _vpc_range(value: str) -> str:
+    """Check a VPC's address range: /16 to /28, private, without host bits."""
+    if is_token(value):
+        return value
+    try:
+        network = ipaddress.IPv4Network(value)
+    except ValueError as error:
+        raise ValueError(f"{value!r} is not an address range: {error}; write 10.0.0.0/16") from None
+    # VPC user guide "VPC CIDR blocks", read 2026-11-29: a VPC is a /16 to a /28.
+    if not 16 <= network.prefixlen <= 28:
+        raise ValueError(f"{value} is a /{network.prefixlen}; a VPC takes /16 to /28")
+    if not network.is_private:
+        raise ValueError(f"{value} is public; take a range of 10.0.0.0/8, 172.16.0.0/12 "
+                         "or 192.168.0.0/16")
+    return value
+
+
+AddressRange = Annotated[str, AfterValidator(_vpc_range)]
+
+# CloudWatch Logs, PutRetentionPolicy, botocore 1.44.8: the days that a log group can keep events.
+LogRetentionDays = Literal[
+    1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922,
+    3288, 3653,
+]  # fmt: skip
+
+
+class NewVpc(Record):
+    """A VPC made with the foundation stack."""
+
+    cidr: Annotated[AddressRange, OnChange.REFUSED] = "10.0.0.0/16"
+    """Address range of the VPC, /16 to /28, private."""
+    internet: Annotated[Literal["nat", "isolated"], OnChange.REFUSED] = "nat"
+    """How nodes reach out: through a NAT gateway, or (isolated) only to AWS through endpoints."""
+    flow_log_retention_days: Annotated[LogRetentionDays, OnChange.LIVE] = 365
+    """How long the log of accepted and rejected connections is kept."""
+
+
+class ExistingVpc(Record):
+    """A VPC that is there already."""
+
+    vpc_id: Annotated[VpcId, OnChange.REFUSED]
+    """Id of the VPC. DNS support and DNS hostnames must be on in it."""
+    cidr: Annotated[AddressRange, OnChange.REFUSED]
+    """Address range of the VPC."""
+    compute_subnet_id: Annotated[SubnetId, OnChange.REFUSED]
+    """Private subnet for nodes and file system, in the cluster's zone."""
+    compute_subnet_cidr: Annotated[str | None, OnChange.LIVE] = None
+    """Address range of that subnet, to count addresses. Default: not counted."""
+    efa_security_group_id: Annotated[SecurityGroupId | None, OnChange.REPLACES_NODES] = None
+    """Group that allows all traffic to and from itself, both ways. Default: one is made."""
+    egress_security_group_id: Annotated[SecurityGroupId | None, OnChange.REPLACES_NODES] = None
+    """Group that lets nodes reach the internet or the VPC's endpoints. Default: one is made."""
+
+
+class Network(Record):
+    """Where the cluster stands. Exactly one of ``vpc`` and ``existing``; one zone."""
+
+    zone: Annotated[str | None, OnChange.REFUSED] = None
+    """Availability Zone by name, ``us-east-1a``. Names differ from account to account."""
+    zone_id: Annotated[str | None, OnChange.REFUSED] = None
+    """Availability Zone by id, ``use1-az4``: the same place in every account."""
+    vpc: Annotated[NewVpc | None, OnChange.REFUSED] = None
+    """A new VPC."""
+    existing: Annotated[ExistingVpc | None, OnChange.REFUSED] = None
+    """An existing VPC instead of a new one."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        refuse(self._faults())
+        return self
+
+    def _faults(self) -> list[Fault]:
+        faults = []
+        if (self.vpc is None) == (self.existing is None):
+            faults.append(Fault.at(reason="needs exactly one of vpc and existing; "
+                                          "write 'vpc: {}' for a new VPC with its defaults"))
+        if (self.zone is None) == (self.zone_id is None):
+            faults.append(Fault.at(reason="needs exactly one of zone (us-east-1a) and zone_id "
+                                          "(use1-az4): the zone where the capacity is"))
+        for key, value, kind in (
+            ("zone", self.zone, facts.ZoneName),
+            ("zone_id", self.zone_id, facts.ZoneId),
+        ):
+            try:
+                if value is not None:
+                    kind(value)
+            except ValueError as error:
+                faults.append(Fault.at(key, reason=str(error)))
+        return faults
+
+    @property
+    def place(self) -> facts.Zone:
+        """The zone, as a name or as an id."""
+        if self.zone is None:
+            return facts.ZoneId(str(self.zone_id))
+        return facts.ZoneName(self.zone)

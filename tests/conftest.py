@@ -1,0 +1,43 @@
+"""Fixtures shared by every test."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+GOLDEN = ROOT / "tests" / "golden"
+
+# Templates are validated by a step of their own (tests/peers), not inside every synth.
+os.environ.setdefault("CDK_VALIDATION", "false")
+# jsii looks for `node` on PATH; the environment brings one of a supported version.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+os.environ.setdefault("JSII_NODE", shutil.which("node") or "node")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden/")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, object], None]:
+    """Compare a value with ``tests/golden/NAME``; ``--update-golden`` rewrites the file."""
+
+    def check(name: str, value: object) -> None:
+        text = value if isinstance(value, str) else json.dumps(value, indent=1, sort_keys=True)
+        text = re.sub(r"[0-9a-f]{64}", "ASSET-HASH", text).rstrip() + "\n"
+        path = GOLDEN / name
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        assert path.exists(), f"{path} is not there; if meant: pytest --update-golden"
+        assert text == path.read_text(), f"{path} differs; if meant: pytest --update-golden"
+
+    return check
