@@ -29,7 +29,7 @@ class CapacityBlock(Record):
     reservation_id: Annotated[CapacityReservationId, OnChange.DRAINS_NODES]
     """Id of the block, ``cr-`` and 8 to 17 hexadecimal digits."""
     end: Annotated[AwareDatetime, OnChange.LIVE]
-    """When the block ends, with its time zone: ``2027-03-01T11:30:00Z``. The fleet drains before."""
+    """When the block ends, with a time zone: ``2027-03-01T11:30:00Z``. The fleet drains before."""
     start: Annotated[AwareDatetime | None, OnChange.LIVE] = None
     """When the block starts. Default: it has started, instances are launched at once."""
     nodes: Annotated[int | None, Field(ge=1), OnChange.LIVE] = None

@@ -24,7 +24,7 @@ class Fault(NamedTuple):
         return Fault((*key_path, *self.key_path), self.reason)
 
 
-class Faults(ValueError):
+class FaultsError(ValueError):
     """All the faults of a record. As a text: one line each."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
@@ -36,11 +36,11 @@ def refuse(faults: Iterable[Fault]) -> None:
     """Raise if there is any fault.
 
     Raises:
-        Faults: With every one of them.
+        FaultsError: With every one of them.
     """
     found = list(faults)
     if found:
-        raise Faults(found)
+        raise FaultsError(found)
 
 
 def dotted(key_path: KeyPath) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ipaddress
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from ..records import OnChange, Record
+from .. import facts
+from ..records import OnChange, Record, is_token
 from .capacity import Capacity, is_static
 from .faults import Fault, refuse
 from .network import LogRetentionDays
@@ -50,10 +52,36 @@ class RootVolume(Record):
         # EBS user guide "General Purpose SSD volumes", read 2026-11-29: gp3 takes at most
         # 0.25 MiB/s for each provisioned operation a second.
         if self.throughput_mib_s * 4 > self.iops:
-            refuse([Fault.at("throughput_mib_s", reason=f"{self.throughput_mib_s} needs "
-                    f"{self.throughput_mib_s * 4} iops or more, got {self.iops}; "
-                    f"use throughput_mib_s up to {self.iops // 4}")])
+            refuse(
+                [
+                    Fault.at(
+                        "throughput_mib_s",
+                        reason=f"{self.throughput_mib_s} needs "
+                        f"{self.throughput_mib_s * 4} iops or more, got {self.iops}; "
+                        f"use throughput_mib_s up to {self.iops // 4}",
+                    )
+                ]
+            )
         return self
+
+
+def _narrow_range(value: str) -> str:
+    """Check a range that may connect: a /16 at most."""
+    if is_token(value):
+        return value
+    try:
+        network = ipaddress.IPv4Network(value)
+    except ValueError as error:
+        raise ValueError(f"{value!r} is not an address range: {error}") from None
+    if network.prefixlen < 16:
+        raise ValueError(
+            f"{value} opens SSH to {network.num_addresses:,} addresses; a /16 at most: give your "
+            "institution's own range, or leave ssh out and use Session Manager"
+        )
+    return value
+
+
+NarrowRange = Annotated[str, AfterValidator(_narrow_range)]
 
 
 class Ssh(Record):
@@ -61,8 +89,8 @@ class Ssh(Record):
 
     key_name: Annotated[str | None, OnChange.REFUSED] = None
     """EC2 key pair; ED25519, since Ubuntu 22.04 and later refuse RSA. Default: none."""
-    allowed_cidr: Annotated[str, OnChange.LIVE]
-    """Address range that may connect. The whole internet is refused."""
+    allowed_cidr: Annotated[NarrowRange, OnChange.LIVE]
+    """Address range that may connect; at most a /16, never the whole internet."""
 
 
 class HeadNode(Record):
@@ -109,13 +137,21 @@ class Queue(Record):
     root_volume: Annotated[RootVolume, OnChange.REPLACES_NODES] = RootVolume(gib=200)
     """Root disk."""
     nvme_dir: Annotated[MountDirectory | None, OnChange.REPLACES_NODES] = "/opt/dlami/nvme"
-    """Where the local NVMe disks are mounted as one. Empty after a stop. None: not mounted."""
+    """Where the local NVMe disks, if the type has any, are mounted as one. Empty after a stop."""
     whole_node: Annotated[bool, OnChange.DRAINS_NODES] = False
     """One job a node, whatever it asks for."""
     gpu_health_check: Annotated[bool, OnChange.DRAINS_NODES] = False
     """ParallelCluster's DCGM check before each job: minutes a job, so off."""
     policies: Annotated[tuple[PolicyArn, ...], OnChange.LIVE] = ()
     """Managed policies beside those that trainshed makes."""
+
+    def uses_efa(self, instance_type: facts.InstanceType) -> bool:
+        """Tell whether the nodes use EFA, with the default worked out for their type."""
+        return instance_type.has_efa if self.efa is None else self.efa
+
+    def scratch_dir(self, instance_type: facts.InstanceType) -> str | None:
+        """Return where the local NVMe disks are mounted; None where the type has none."""
+        return self.nvme_dir if instance_type.nvme_disks else None
 
     @property
     def least_nodes(self) -> int:
@@ -129,8 +165,11 @@ class AccountingDatabase(Record):
     """A MySQL database for Slurm accounting."""
 
     host: Annotated[
-        str, Form(r"[A-Za-z0-9.-]+(:\d+)?", "a host, with its port where that is not 3306, without "
-                  "scheme: db.example.edu:3306"),
+        str,
+        Form(
+            r"[A-Za-z0-9.-]+(:\d+)?",
+            "a host, with its port where that is not 3306, without scheme: db.example.edu:3306",
+        ),
         OnChange.STOPS_FLEET,
     ]
     """Host, and port after a colon."""
@@ -139,7 +178,9 @@ class AccountingDatabase(Record):
     password_secret_arn: Annotated[SecretArn, OnChange.STOPS_FLEET]
     """Secret that holds the password as plain text."""
     database: Annotated[
-        str, Form(r"[0-9a-z_]{1,64}", "a database name: up to 64 of 0-9 a-z _"), OnChange.STOPS_FLEET
+        str,
+        Form(r"[0-9a-z_]{1,64}", "a database name: up to 64 of 0-9 a-z _"),
+        OnChange.STOPS_FLEET,
     ] = "slurm_acct"
     """Name of the database."""
 
@@ -167,8 +208,10 @@ class ParallelClusterOptions(Record):
     scaledown_idle_minutes: Annotated[int | None, Field(ge=1), OnChange.STOPS_FLEET] = None
     """Idle minutes after which a node above min_nodes is stopped. Default: 10."""
     head_bootstrap_timeout_minutes: Annotated[int, Field(ge=5, le=50), OnChange.REFUSED] = 40
-    """How long the head node may take. Above 50 CloudFormation's hour for the resource is not enough."""
-    compute_bootstrap_timeout_minutes: Annotated[int, Field(ge=5, le=120), OnChange.DRAINS_NODES] = 40
+    """How long the head node may take; above 50 CloudFormation's hour would not be enough."""
+    compute_bootstrap_timeout_minutes: Annotated[
+        int, Field(ge=5, le=120), OnChange.DRAINS_NODES
+    ] = 40
     """How long a compute node may take before it is replaced."""
     extra_slurm_settings: Annotated[dict[str, str | int], OnChange.DRAINS_NODES] = Field(
         default_factory=dict
@@ -181,7 +224,7 @@ class ParallelClusterOptions(Record):
     permissions_boundary_arn: Annotated[PolicyArn | None, OnChange.LIVE] = None
     """Permissions boundary of every role of the cluster. Default: none."""
     layer_bucket: Annotated[BucketName | None, OnChange.LIVE] = None
-    """Bucket of a mirror of AWS's ParallelCluster Lambda layer. Default: AWS's own, in the Region."""
+    """Bucket that mirrors the Lambda layer of ParallelCluster. Default: AWS's own in the Region."""
     layer_key: Annotated[str | None, OnChange.LIVE] = None
     """Key of that layer in the bucket. Default: AWS's key for the version."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, model_validator
 
 from .. import facts
 from ..records import OnChange, Record, is_token
@@ -25,8 +25,9 @@ def _vpc_range(value: str) -> str:
     if not 16 <= network.prefixlen <= 28:
         raise ValueError(f"{value} is a /{network.prefixlen}; a VPC takes /16 to /28")
     if not network.is_private:
-        raise ValueError(f"{value} is public; take a range of 10.0.0.0/8, 172.16.0.0/12 "
-                         "or 192.168.0.0/16")
+        raise ValueError(
+            f"{value} is public; take a range of 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16"
+        )
     return value
 
 
@@ -87,11 +88,19 @@ class Network(Record):
     def _faults(self) -> list[Fault]:
         faults = []
         if (self.vpc is None) == (self.existing is None):
-            faults.append(Fault.at(reason="needs exactly one of vpc and existing; "
-                                          "write 'vpc: {}' for a new VPC with its defaults"))
+            faults.append(
+                Fault.at(
+                    reason="needs exactly one of vpc and existing; "
+                    "write 'vpc: {}' for a new VPC with its defaults"
+                )
+            )
         if (self.zone is None) == (self.zone_id is None):
-            faults.append(Fault.at(reason="needs exactly one of zone (us-east-1a) and zone_id "
-                                          "(use1-az4): the zone where the capacity is"))
+            faults.append(
+                Fault.at(
+                    reason="needs exactly one of zone (us-east-1a) and zone_id "
+                    "(use1-az4): the zone where the capacity is"
+                )
+            )
         for key, value, kind in (
             ("zone", self.zone, facts.ZoneName),
             ("zone_id", self.zone_id, facts.ZoneId),

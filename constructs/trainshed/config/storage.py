@@ -29,7 +29,9 @@ class Backups(Record):
     retention_days: Annotated[int, Field(ge=1, le=90), OnChange.LIVE] = 14
     """How many days a backup is kept, 1 to 90."""
     start_time: Annotated[
-        str, Form(r"([01]\d|2[0-3]):[0-5]\d", "a time of day in UTC, such as '03:00'"), OnChange.LIVE
+        str,
+        Form(r"([01]\d|2[0-3]):[0-5]\d", "a time of day in UTC, such as '03:00'"),
+        OnChange.LIVE,
     ] = "18:00"
     """When the daily window opens, UTC, in quotes: ``"18:00"``."""
 
@@ -42,13 +44,13 @@ class Lustre(Record):
     deployment_type: Annotated[
         Literal["persistent_2", "persistent_1", "scratch_2", "scratch_1"], OnChange.REPLACES_DATA
     ] = "persistent_2"
-    """Generation and durability. Scratch loses data with a failed server."""
+    """Generation and durability; scratch loses data with a failed server."""
     storage_type: Annotated[Literal["ssd", "hdd"], OnChange.REPLACES_DATA] = "ssd"
     """Kind of disks; hdd only with persistent_1."""
     throughput_mb_s_per_tib: Annotated[int | None, OnChange.LIVE] = None
     """Throughput in MB/s for each TiB. Required for persistent file systems."""
     efa: Annotated[bool, OnChange.REPLACES_DATA] = False
-    """Serve nodes over EFA and GPUDirect Storage. Needs persistent_2 and ssd; fixes the throughput."""
+    """Serve nodes over EFA, for GPUDirect Storage (persistent_2, ssd). It fixes the throughput."""
     metadata_iops: Annotated[int | None, OnChange.LIVE] = None
     """Metadata operations a second (persistent_2). Default: AUTOMATIC, in step with the capacity."""
     compression: Annotated[Literal["lz4", "none"], OnChange.LIVE] = "lz4"
@@ -61,8 +63,10 @@ class Lustre(Record):
     """Daily backups. Default: none; refused on scratch and beside S3 links."""
     maintenance: Annotated[
         str,
-        Form(r"[1-7]:([01]\d|2[0-3]):[0-5]\d", "a weekly time in UTC, day:hour:minute from Monday "
-             "= 1, such as '7:03:00'"),
+        Form(
+            r"[1-7]:([01]\d|2[0-3]):[0-5]\d",
+            "a weekly time in UTC, day:hour:minute from Monday = 1, such as '7:03:00'",
+        ),
         OnChange.LIVE,
     ] = "7:18:00"
     """Start of the weekly maintenance window, UTC: ``"7:18:00"`` is Sunday 18:00."""
@@ -87,7 +91,10 @@ class ExistingLustre(Record):
     dns_name: Annotated[str, OnChange.REFUSED]
     """DNS name: ``fs-0123456789abcdef0.fsx.us-east-1.amazonaws.com``."""
     mount_name: Annotated[
-        str, Form(r"[a-z0-9]{1,8}", "a mount name; the FSx console shows it, such as 'fsx' or 'ab3tzbev'"),
+        str,
+        Form(
+            r"[a-z0-9]{1,8}", "a mount name; the FSx console shows it, such as 'fsx' or 'ab3tzbev'"
+        ),
         OnChange.REFUSED,
     ]
     """Mount name of the file system; it is not always ``fsx``."""

@@ -89,8 +89,6 @@ SecretArn = Annotated[
 ]
 
 
-
-
 PolicyArn = Annotated[
     str,
     Form(
@@ -105,7 +103,9 @@ BucketName = Annotated[
     Form(
         r"(?!xn--)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]",
         "a bucket name: 3 to 63 lower-case letters, digits, dots and hyphens",
-        hint=lambda value: "give the name alone, without s3://" if value.startswith("s3:") else None,
+        hint=lambda value: (
+            "give the name alone, without s3://" if value.startswith("s3:") else None
+        ),
     ),
 ]
 PlacementGroupName = Annotated[str, Form(r"[\x20-\x7e]{1,255}", "a placement group name")]
@@ -138,7 +138,9 @@ MountDirectory = Annotated[
 # aws-parallelcluster 3.16.1, pcluster/constants.py and validators, read 2026-11-29.
 ClusterName = Annotated[
     str,
-    Form(r"[A-Za-z][A-Za-z0-9-]{0,59}", "a cluster name: a letter, then up to 59 letters, digits, -"),
+    Form(
+        r"[A-Za-z][A-Za-z0-9-]{0,59}", "a cluster name: a letter, then up to 59 letters, digits, -"
+    ),
 ]
 QueueName = Annotated[
     str,

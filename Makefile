@@ -1,0 +1,63 @@
+# Every target sets up what it needs. `make` alone lists them.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+INSTITUTION ?= kait
+ASSEMBLY ?= cdk.out
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+export PYTHONDONTWRITEBYTECODE :=
+
+READY := .venv/.ready
+SHELL_FILES = $(shell git ls-files '*.sh' .ci/run)
+
+.PHONY: help setup synth test test-all check fix lock golden bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(READY) ## make .venv with Python packages, Node and the CDK command line
+
+$(READY): constraints.txt requirements-dev.txt pyproject.toml package-lock.json scripts/setup.sh
+	@scripts/setup.sh
+	@touch $@
+
+synth: $(READY) ## synthesise one institution (INSTITUTION=kait) into cdk.out and say what it holds
+	@scripts/synth.sh $(INSTITUTION) $(ASSEMBLY)
+
+check: $(READY) ## what to run before each commit: style, types, quick tests
+	ruff check .
+	ruff format --check .
+	mypy
+	shellcheck $(SHELL_FILES)
+	shfmt -d -i 2 $(SHELL_FILES)
+	pytest -q -m 'not slow and not slurm and not aws'
+
+test: $(READY) ## everything that CI runs
+	ruff check .
+	ruff format --check .
+	mypy
+	shellcheck $(SHELL_FILES)
+	shfmt -d -i 2 $(SHELL_FILES)
+	pytest -q
+
+test-all: test ## longer sweeps as well
+	TRAINSHED_SWEEP=1 pytest -q -m 'slow and not aws'
+
+fix: $(READY) ## format, and mend what can be mended
+	ruff check --fix .
+	ruff format .
+	shfmt -w -i 2 $(SHELL_FILES)
+
+golden: $(READY) ## rewrite tests/golden and institutions/schema.json; read the diff
+	trainshed schema >institutions/schema.json
+	pytest -q --update-golden -m 'not aws'
+
+lock: $(READY) ## write constraints.txt anew
+	uv pip compile pyproject.toml --extra app --extra dev --universal --python-version 3.11 --quiet --upgrade -o constraints.txt
+
+bench: $(READY) ## time synthesis beside plain aws-cdk-lib
+	python benchmarks/synth.py
+
+clean: ## remove everything that was made here
+	rm -rf .venv node_modules cdk.out .cache .mypy_cache .pytest_cache .ruff_cache build dist

@@ -1,0 +1,246 @@
+"""From alerts to Slack's Block Kit. Pure; no message breaks Slack's limits, whatever it says."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from .alerts import Alert
+
+# docs.slack.dev, "Blocks", "Text object", "Section block", "Header block", read 2026-11-29.
+_HEADER = 150
+_SECTION = 3000
+_FIELD = 2000
+_FIELDS_A_SECTION = 10
+# Ours: what an operator still reads, and far from Slack's 50 blocks.
+_FIELDS = 20
+_FALLBACK = 300
+ALERTS_A_DIGEST = 25
+
+_CUT = " … (cut)"
+_ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_ICONS = {"critical": "🔴", "warning": "🟠", "info": "🔵", "ok": "✅", "no data": "⚪"}
+
+Payload = dict[str, Any]
+Block = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Story:
+    """The latest alert of a key with what was known before it."""
+
+    alert: Alert
+    since: str = ""
+    """When it began, ISO 8601; empty: with this alert."""
+    count: int = 1
+    """How often it was raised since then."""
+    changes: tuple[tuple[str, str], ...] = ()
+    """Time and state of each change that this message tells of, where there are several."""
+    late: bool = False
+    """Whether something later about the same key was shown before."""
+
+
+def message(story: Story, mention: str = "") -> Payload:
+    """Return the whole message of one story."""
+    alert = story.alert
+    body = escape(alert.what, _SECTION - 100).strip()
+    blocks: list[Block] = [_header(headline(story))]
+    if body:
+        blocks.append(_section(f"```{body}```" if alert.kind.startswith("JSON") else body))
+    if alert.chart:
+        blocks.append(_section(f"`{escape(alert.chart, 500)}`"))
+    blocks.append(_section(f"{mention} {_timeline(story)}".strip()))
+    if alert.advice and alert.state != "ok":
+        blocks.append(_section(f"*Do:* {escape(alert.advice, _SECTION - 50)}"))
+    blocks += _field_sections(alert)
+    if alert.links:
+        blocks.append(_section(_links(alert)))
+    blocks.append(_context(story))
+    return {"text": escape(headline(story), _FALLBACK), "blocks": blocks}
+
+
+def reply(story: Story, mention: str = "") -> Payload:
+    """Return the line that goes into the thread of a message when its story goes on."""
+    alert = story.alert
+    parts = [mention, f"*{escape(headline(story), _FALLBACK)}*", _timeline(story)]
+    if alert.what and alert.state != "ok":
+        parts.append(escape(alert.what, 1000))
+    return {"text": "\n".join(part for part in parts if part)}
+
+
+def digest(stories: Sequence[Story], mention: str = "") -> Payload:
+    """Return one message for many stories, worst first, at most :data:`ALERTS_A_DIGEST`."""
+    if len(stories) > ALERTS_A_DIGEST:
+        raise ValueError(f"{len(stories)} alerts in one message; at most {ALERTS_A_DIGEST}")
+    names = ("critical", "warning", "info", "ok", "no data")
+    looks = [_look(story.alert) for story in stories]
+    counts = ", ".join(f"{_ICONS[n]} {looks.count(n)} {n}" for n in names if n in looks)
+    title = f"{len(stories)} alerts: {counts}"
+    ordered = sorted(zip(looks, stories, strict=True), key=lambda pair: names.index(pair[0]))
+    blocks = [_header(title), *([_section(mention)] if mention else [])]
+    blocks += [_section(_digest_entry(story)) for _, story in ordered]
+    return {"text": escape(title, _FALLBACK), "blocks": blocks}
+
+
+def headline(story: Story) -> str:
+    """Return the one line that says what it is and how bad."""
+    alert = story.alert
+    word = {"ok": "RESOLVED", "no data": "NO DATA"}.get(alert.state, alert.severity.upper())
+    place = f"{alert.institution}: " if alert.institution else ""
+    late = " (late)" if story.late else ""
+    return f"{_ICONS[_look(alert)]} {word}{late} {place}{alert.title}"
+
+
+def escape(text: str, limit: int) -> str:
+    """Escape Slack's three control characters and cut visibly, never inside a character.
+
+    Lengths are counted in UTF-16 units, the largest of the ways in which Slack may count.
+    """
+    return _fit(text, limit, _ESCAPES)
+
+
+def _fit(text: str, limit: int, escapes: dict[str, str]) -> str:
+    kept: list[str] = []
+    used = 0
+    for cluster in _clusters(text):
+        piece = "".join(escapes.get(char, char) for char in cluster)
+        used += _units(piece)
+        kept.append(piece)
+        if used > limit:
+            break
+    else:
+        return "".join(kept)
+    while kept and used > limit - _units(_CUT):
+        used -= _units(kept.pop())
+    return "".join(kept) + _CUT
+
+
+def _clusters(text: str) -> Iterator[str]:
+    """Yield what a reader sees as one character: a letter with its accents, a joined emoji."""
+    cluster = ""
+    for char in text:
+        if "\ud800" <= char <= "\udfff" or (char < " " and char not in "\n\t"):
+            char = "\N{REPLACEMENT CHARACTER}"
+        if cluster and (_extends(char) or cluster.endswith("\N{ZERO WIDTH JOINER}")):
+            # A cluster without an end is an attack on the reader: text of combining marks alone.
+            if len(cluster) < 32:
+                cluster += char
+            continue
+        if cluster:
+            yield cluster
+        cluster = char
+    if cluster:
+        yield cluster
+
+
+def _extends(char: str) -> bool:
+    return (
+        char in "\N{ZERO WIDTH JOINER}\ufe0e\ufe0f"
+        or "\U0001f3fb" <= char <= "\U0001f3ff"
+        or unicodedata.combining(char) != 0
+    )
+
+
+def _units(text: str) -> int:
+    return len(text) + sum(char > "\uffff" for char in text)
+
+
+def _look(alert: Alert) -> str:
+    return alert.state if alert.state in ("ok", "no data") else alert.severity
+
+
+def _header(text: str) -> Block:
+    # Plain text: Slack parses no mention in it, and escapes would be shown.
+    return {
+        "type": "header",
+        "text": {"type": "plain_text", "text": _fit(_line(text), _HEADER, {})},
+    }
+
+
+def _section(text: str) -> Block:
+    return {"type": "section", "text": {"type": "mrkdwn", "text": text}}
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _timeline(story: Story) -> str:
+    alert = story.alert
+    since = story.since or alert.time
+    parts = []
+    if alert.state == "ok" and story.since and alert.time:
+        parts.append(f"*Over after* {duration(story.since, alert.time)}, since {_date(since)}")
+    elif since:
+        parts.append(f"*Since* {_date(since)}")
+    if story.count > 1:
+        parts.append(f"raised {story.count} times")
+    if len(story.changes) > 1:
+        steps = [f"{state} {_date(time)}" for time, state in story.changes[-10:]]
+        parts.append(f"changes: {' → '.join(steps)}")
+    return " · ".join(parts) or "*Since* unknown"
+
+
+def duration(start: str, end: str) -> str:
+    """Return the time between two ISO 8601 texts in words: ``25 min``."""
+    span = datetime.fromisoformat(end) - datetime.fromisoformat(start)
+    seconds = max(int(span.total_seconds()), 0)
+    if seconds < 120:
+        return f"{seconds} s"
+    if seconds < 2 * 3600:
+        return f"{seconds // 60} min"
+    return f"{seconds // 3600} h {seconds % 3600 // 60} min"
+
+
+def _date(time: str) -> str:
+    """Return a time that Slack shows in the reader's own zone, and in UTC where it cannot."""
+    if not time:
+        return "unknown time"
+    moment = datetime.fromisoformat(time)
+    fallback = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+    return f"<!date^{int(moment.timestamp())}^{{date_short_pretty}} {{time_secs}}|{fallback}>"
+
+
+def _field_sections(alert: Alert) -> list[Block]:
+    fields = [(name, value) for name, value in alert.fields if value]
+    shown, hidden = fields[:_FIELDS], len(fields) - _FIELDS
+    texts = [
+        {"type": "mrkdwn", "text": f"*{escape(name, 200)}*\n{escape(value, _FIELD - 300)}"}
+        for name, value in shown
+    ]
+    sections = [
+        {"type": "section", "fields": texts[start : start + _FIELDS_A_SECTION]}
+        for start in range(0, len(texts), _FIELDS_A_SECTION)
+    ]
+    return [*sections, *([_section(f"… and {hidden} more fields")] if hidden > 0 else [])]
+
+
+def _links(alert: Alert) -> str:
+    """Return whole links only: one that does not fit is left out, and never cut."""
+    text = ""
+    for label, url in alert.links:
+        link = f"<{escape(url, 10_000).replace('|', '%7C')}|{escape(label, 100)}>"
+        if url.startswith("https://") and _units(text) + _units(link) + 3 <= _SECTION:
+            text = f"{text} · {link}" if text else link
+    return text or "no link"
+
+
+def _context(story: Story) -> Block:
+    alert = story.alert
+    parts = (alert.kind, alert.account, alert.region)
+    text = " · ".join(escape(part, 200) for part in parts if part)
+    return {"type": "context", "elements": [{"type": "mrkdwn", "text": text}]}
+
+
+def _digest_entry(story: Story) -> str:
+    alert = story.alert
+    lines = [f"*{escape(_line(headline(story)), _FALLBACK)}*", _timeline(story)]
+    if alert.chart:
+        lines.append(f"`{escape(alert.chart, 200)}`")
+    elif alert.what and alert.state != "ok":
+        lines.append(escape(_line(alert.what), 300))
+    first = replace(alert, links=alert.links[:2])
+    return "\n".join([*lines, *([_links(first)] if first.links else [])])

@@ -1,0 +1,107 @@
+"""What was shown of each story, in one DynamoDB table, so that a new process knows it too.
+
+The notifier delivers without it when the table does not answer: a message twice is better than
+none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+from . import aws
+
+_KEEP_SECONDS = 14 * 24 * 3600
+_SEEN = 50
+# DynamoDB API reference, BatchGetItem and BatchWriteItem, read 2026-11-29.
+_READ_AT_ONCE = 100
+_WRITE_AT_ONCE = 25
+
+
+@dataclass
+class Record:
+    """What is known of one key."""
+
+    key: str
+    state: str = ""
+    since: str = ""
+    """When it was raised, ISO 8601."""
+    time: str = ""
+    """When the latest thing shown happened, ISO 8601."""
+    touched: float = 0.0
+    """When the latest thing was shown, Unix seconds."""
+    count: int = 0
+    channel: str = ""
+    ts: str = ""
+    shared: bool = False
+    """Whether the message at ``ts`` tells of other keys too."""
+    seen: list[str] = field(default_factory=list)
+    """The latest message ids."""
+    waiting: dict[str, list[str]] = field(default_factory=dict)
+    """Messages that came and could not be shown: id to time of the event and end of the wait."""
+
+    def see(self, message_id: str) -> None:
+        """Remember a message as shown."""
+        self.waiting.pop(message_id, None)
+        self.seen = [*self.seen, message_id][-_SEEN:]
+
+
+class Memory(Protocol):
+    """Loads and saves records."""
+
+    def load(self, keys: Iterable[str]) -> dict[str, Record]:
+        """Return a record for each key, new ones where nothing is known."""
+
+    def save(self, records: Iterable[Record], now: float) -> None:
+        """Keep the records."""
+
+
+class Table:
+    """Records in a DynamoDB table with the text key ``key`` and the time to live ``expires``."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def load(self, keys: Iterable[str]) -> dict[str, Record]:
+        """Return a record for each key, new ones where nothing is known.
+
+        Raises:
+            aws.AwsError: the table did not answer.
+        """
+        wanted = list(dict.fromkeys(keys))
+        records = {key: Record(key) for key in wanted}
+        pending: list[Any] = [{"key": {"S": key}} for key in wanted]
+        while pending:
+            now, pending = pending[:_READ_AT_ONCE], pending[_READ_AT_ONCE:]
+            request = {self.name: {"Keys": now, "ConsistentRead": True}}
+            answer = aws.call("dynamodb", "BatchGetItem", {"RequestItems": request})
+            for item in answer.get("Responses", {}).get(self.name, []):
+                record = Record(**json.loads(item["record"]["S"]))
+                records[record.key] = record
+            pending += answer.get("UnprocessedKeys", {}).get(self.name, {}).get("Keys", [])
+        return records
+
+    def save(self, records: Iterable[Record], now: float) -> None:
+        """Keep the records for two weeks, as long as a queue can keep a message.
+
+        Raises:
+            aws.AwsError: the table did not answer.
+        """
+        expires = str(int(now + _KEEP_SECONDS))
+        pending: list[Any] = [
+            {"PutRequest": {"Item": _item(record, expires)}} for record in records
+        ]
+        while pending:
+            batch, pending = pending[:_WRITE_AT_ONCE], pending[_WRITE_AT_ONCE:]
+            answer = aws.call("dynamodb", "BatchWriteItem", {"RequestItems": {self.name: batch}})
+            pending += answer.get("UnprocessedItems", {}).get(self.name, [])
+
+
+def _item(record: Record, expires: str) -> dict[str, Any]:
+    return {
+        "key": {"S": record.key},
+        "record": {"S": json.dumps(asdict(record))},
+        "expires": {"N": expires},
+    }

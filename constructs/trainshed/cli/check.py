@@ -1,0 +1,151 @@
+"""The templates of an assembly against AWS's own CloudFormation validator.
+
+The CDK's built-in validation runs the same engine as WebAssembly in every synthesis, which costs
+seconds and 380 MB each time; the native engine does it in a fraction, and templates that were
+found right before are not looked at again. docs/performance.md has the measurements.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+# What aws-cdk-lib 2.275.0 leaves out by default, since CDK templates break these rules by nature
+# (core/lib/validation/cloudformation-validate-plugin.js, IGNORE_RULES, read 2026-11-29).
+IGNORED_RULES = ("W3005", "W1020", "E1018", "W9002", "W9013", "W1103")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the validator says of one place of a template."""
+
+    stack: str
+    rule: str
+    is_error: bool
+    place: str
+    message: str
+
+    def __str__(self) -> str:
+        kind = "error" if self.is_error else "warning"
+        return f"{self.stack}: {kind} {self.rule} at {self.place}: {self.message}"
+
+
+@dataclass(frozen=True)
+class StackTemplate:
+    """One stack of an assembly."""
+
+    name: str
+    path: Path
+    account: str | None
+    region: str | None
+
+
+def check_assembly(assembly: Path) -> int:
+    """Validate every template and print what is found. Return 1 for an error, else 0."""
+    findings = list(validate(assembly))
+    for finding in findings:
+        print(finding, file=sys.stderr if finding.is_error else sys.stdout)
+    errors = sum(finding.is_error for finding in findings)
+    stacks = len(list(stack_templates(assembly)))
+    print(f"{stacks} templates validated: {errors} errors, {len(findings) - errors} warnings")
+    return int(errors > 0)
+
+
+def validate(assembly: Path) -> Iterator[Finding]:
+    """Yield the findings of every template that was not found right before."""
+    known = _KnownTemplates(assembly / ".validated.json")
+    engine = None
+    for template in stack_templates(assembly):
+        digest = known.digest(template)
+        if digest in known:
+            continue
+        engine = engine or _engine()
+        findings = list(_findings(engine, template))
+        if not findings:
+            known.add(digest)
+        yield from findings
+    known.save()
+
+
+def stack_templates(assembly: Path) -> Iterator[StackTemplate]:
+    """Yield the stacks of an assembly, in the order of its manifest."""
+    manifest = json.loads((assembly / "manifest.json").read_text())
+    for artifact in manifest["artifacts"].values():
+        if artifact["type"] == "aws:cloudformation:stack":
+            properties = artifact["properties"]
+            account, region = artifact["environment"].removeprefix("aws://").split("/")
+            yield StackTemplate(
+                name=properties.get("stackName") or artifact["displayName"],
+                path=assembly / properties["templateFile"],
+                account=None if account.startswith("unknown") else account,
+                region=None if region.startswith("unknown") else region,
+            )
+
+
+class _KnownTemplates:
+    """Digests of templates that had no finding, by this version of the validator."""
+
+    def __init__(self, path: Path) -> None:
+        import cloudformation_validate
+
+        self._path = path
+        self._version = f"{cloudformation_validate.version()} {' '.join(IGNORED_RULES)}"
+        try:
+            self._digests = set(json.loads(path.read_text()))
+        except (OSError, ValueError):
+            self._digests = set()
+
+    def digest(self, template: StackTemplate) -> str:
+        return hashlib.sha256(
+            "\n".join([self._version, str(template.account), str(template.region)]).encode()
+            + template.path.read_bytes()
+        ).hexdigest()
+
+    def __contains__(self, digest: str) -> bool:
+        return digest in self._digests
+
+    def add(self, digest: str) -> None:
+        self._digests.add(digest)
+
+    def save(self) -> None:
+        self._path.write_text(json.dumps(sorted(self._digests)))
+
+
+def _engine() -> Any:
+    from cloudformation_validate import CompositeEngine
+
+    return CompositeEngine()
+
+
+def _findings(engine: Any, template: StackTemplate) -> Iterator[Finding]:
+    from cloudformation_validate import (
+        PseudoParameterOverrides,
+        RuleFilterConfig,
+        Severity,
+        ValidateConfig,
+    )
+
+    report = engine.validate_template(
+        str(template.path),
+        ValidateConfig(
+            exclude=RuleFilterConfig(ids=list(IGNORED_RULES)),
+            severity_level=Severity.WARN,
+            pseudo_parameter_overrides=PseudoParameterOverrides(
+                account_id=template.account, region=template.region
+            ),
+        ),
+    )
+    for diagnostic in report.diagnostics:
+        place = diagnostic.entity.logical_id if diagnostic.entity else "the template"
+        yield Finding(
+            stack=template.name,
+            rule=diagnostic.rule_id,
+            is_error=diagnostic.severity in (Severity.ERROR, Severity.FATAL),
+            place=f"{place}.{diagnostic.property_path}" if diagnostic.property_path else place,
+            message=diagnostic.message,
+        )

@@ -1,0 +1,61 @@
+"""Institution files with every check that synthesis makes, before the CDK is imported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..config import ConfigError, Institution, load
+from ..config.explain import nearest
+from ..config.faults import dotted
+
+
+def load_checked(path: Path) -> Institution:
+    """Read one institution file and check the cluster configuration that it renders to.
+
+    Raises:
+        ConfigError: With every fault.
+    """
+    from ..pcluster import configuration_faults
+
+    institution = load(path)
+    faults = configuration_faults(cluster_configuration(institution))
+    if faults:
+        lines = (f"{path}: cluster-config {dotted(f.key_path)}: {f.reason}" for f in faults)
+        raise ConfigError("\n".join(lines))
+    return institution
+
+
+def load_all(folder: Path, chosen: str | None = None) -> list[Institution]:
+    """Read the institutions of a folder, sorted by file name, or one of them by its name.
+
+    Raises:
+        ConfigError: With every fault of every file; or there is no such institution.
+    """
+    paths = sorted(folder.glob("*.yaml"))
+    if chosen is not None:
+        names = [path.stem for path in paths]
+        if chosen not in names:
+            near = nearest(chosen, names) or f"; there are {', '.join(names) or 'none'}"
+            raise ConfigError(f"institution {chosen!r} has no file in {folder}{near}")
+        paths = [folder / f"{chosen}.yaml"]
+    institutions, faults = [], []
+    for path in paths:
+        try:
+            institution = load_checked(path)
+        except ConfigError as error:
+            faults.append(str(error))
+            continue
+        if institution.name != path.stem:
+            faults.append(f"{path}: name is {institution.name!r}; name the file {institution.name}.yaml")
+        institutions.append(institution)
+    if faults:
+        raise ConfigError("\n".join(faults))
+    return institutions
+
+
+def cluster_configuration(institution: Institution) -> dict[str, Any]:
+    """Return the cluster configuration with names in the place of what only AWS knows."""
+    from ..pcluster import References, render
+
+    return render(institution, References.named())

@@ -1,0 +1,69 @@
+"""The institution file: typed records, the reader that finds every fault, the editor schema.
+
+The only package that knows YAML. Importing it does not import the CDK.
+"""
+
+from .capacity import (
+    Capacity,
+    CapacityBlock,
+    OnDemand,
+    OpenReservation,
+    ReservationRequest,
+    Spot,
+    TargetedReservation,
+)
+from .faults import Fault, FaultsError
+from .fleet import (
+    AccountingDatabase,
+    Fleet,
+    HeadNode,
+    Image,
+    LoginPool,
+    Monitoring,
+    ParallelClusterOptions,
+    Queue,
+    RootVolume,
+    Ssh,
+)
+from .institution import InstanceTypeDescription, Institution
+from .load import ConfigError, load
+from .network import ExistingVpc, Network, NewVpc
+from .schema import json_schema
+from .storage import Backups, Bucket, ExistingLustre, Lustre, RootSquash, S3Link, Storage
+
+__all__ = [
+    "AccountingDatabase",
+    "Backups",
+    "Bucket",
+    "Capacity",
+    "CapacityBlock",
+    "ConfigError",
+    "ExistingLustre",
+    "ExistingVpc",
+    "Fault",
+    "FaultsError",
+    "Fleet",
+    "HeadNode",
+    "Image",
+    "InstanceTypeDescription",
+    "Institution",
+    "LoginPool",
+    "Lustre",
+    "Monitoring",
+    "Network",
+    "NewVpc",
+    "OnDemand",
+    "OpenReservation",
+    "ParallelClusterOptions",
+    "Queue",
+    "ReservationRequest",
+    "RootSquash",
+    "RootVolume",
+    "S3Link",
+    "Spot",
+    "Ssh",
+    "Storage",
+    "TargetedReservation",
+    "json_schema",
+    "load",
+]

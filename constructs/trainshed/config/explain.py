@@ -1,0 +1,153 @@
+"""pydantic's errors in the user's words: what was given, what is allowed, what to write."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from .faults import Fault, FaultsError, KeyPath
+
+
+def explain(error: ValidationError, data: Any, model: type[BaseModel]) -> Iterator[Fault]:
+    """Yield a fault for every error, at the key where the file has it.
+
+    Args:
+        error: What pydantic found.
+        data: What the file holds.
+        model: The record that the file was read as.
+    """
+    for detail in error.errors(include_url=False):
+        key_path = _as_written(detail["loc"], data)
+        own = detail.get("ctx", {}).get("error")
+        if isinstance(own, FaultsError):
+            for fault in own.faults:
+                yield fault.below(*key_path)
+        else:
+            yield Fault(key_path, _reason(detail, key_path, data, model))
+
+
+def _as_written(loc: KeyPath, data: Any) -> KeyPath:
+    """Leave out what pydantic puts between the keys: the tag of a union, the mark of a key."""
+    key_path: list[str | int] = []
+    for step, part in enumerate(loc):
+        if part == "[key]":
+            continue
+        last = step == len(loc) - 1
+        here = isinstance(data, dict) and part in data
+        there = isinstance(data, list) and isinstance(part, int) and part < len(data)
+        if here or there:
+            data = data[part]
+        elif not last or (isinstance(data, dict) and data.get("kind") == part):
+            continue
+        key_path.append(part)
+    return tuple(key_path)
+
+
+def _reason(detail: ErrorDetails, key_path: KeyPath, data: Any, model: type[BaseModel]) -> str:
+    context: dict[str, Any] = detail.get("ctx", {})
+    given = detail["input"]
+    match detail["type"]:
+        case "missing":
+            return "required, but not given"
+        case "extra_forbidden":
+            siblings = _keys_of(model, key_path[:-1], data)
+            near = nearest(str(key_path[-1]), siblings)
+            return "unknown key" + (near or f"; the keys here are {', '.join(sorted(siblings))}")
+        case "literal_error":
+            allowed = [str(value) for value in _literals(context["expected"])]
+            return f"{given!r} is not one of {', '.join(allowed)}" + nearest(str(given), allowed)
+        case "union_tag_invalid":
+            allowed = _literals(context["expected_tags"])
+            kind = str(context["tag"])
+            return f"kind {kind!r} is not one of {', '.join(allowed)}" + nearest(kind, allowed)
+        case "union_tag_not_found":
+            return "required key 'kind' is not given; it says where the instances come from"
+        case "string_type":
+            return (
+                f'must be text, got {_shown(given)}; write "{given}" in quotes'
+                if isinstance(given, int | float)
+                else f"must be text, got {_shown(given)}"
+            )
+        case "int_type" | "int_from_float":
+            return f"must be a whole number, got {_shown(given)}; write it without quotes or unit"
+        case "bool_type":
+            return f"must be true or false, got {_shown(given)}"
+        case "model_type" | "dict_type":
+            return f"must hold keys, got {_shown(given)}"
+        case "tuple_type":
+            return f"must be a list, got {_shown(given)}; write [{_shown(given)}]"
+        case "greater_than_equal":
+            return f"{given} is below {context['ge']}, the least allowed"
+        case "less_than_equal":
+            return f"{given} is above {context['le']}, the most allowed"
+        case "greater_than":
+            return f"{given} must be above {context['gt']}"
+        case "too_short":
+            return f"needs at least {context['min_length']}, got {context['actual_length']}"
+        case "datetime_from_date_parsing" | "datetime_parsing" | "datetime_type":
+            return f"{_shown(given)} is not a time; write it as 2027-03-01T11:30:00Z"
+        case "timezone_aware":
+            return f"{_shown(given)} has no time zone; write it with Z or +09:00 at the end"
+        case "value_error":
+            return str(context["error"])
+        case _:
+            return f"{detail['msg'][0].lower()}{detail['msg'][1:]}, got {_shown(given)}"
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return ``; did you mean 'x'?`` for the known word nearest to this one, or nothing."""
+    near = difflib.get_close_matches(word, list(known), 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "keys"
+    if isinstance(value, list):
+        return "a list"
+    return repr(value)
+
+
+def _literals(text: str) -> list[str]:
+    return [word.strip(" '") for word in text.replace(" or ", ", ").split(", ")]
+
+
+def _keys_of(model: type[BaseModel], key_path: KeyPath, data: Any) -> set[str]:
+    """Return the keys that the record at this path knows."""
+    kinds: list[Any] = [model]
+    for key in key_path:
+        kinds = [inner for kind in kinds for inner in _below(kind, key)]
+        data = data[key] if isinstance(data, dict | list) else None
+    tag = data.get("kind") if isinstance(data, dict) else None
+    known = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
+    tagged = [
+        k for k in known if "kind" in k.model_fields and k.model_fields["kind"].default == tag
+    ]
+    return {name for kind in tagged or known for name in kind.model_fields}
+
+
+def _below(kind: Any, key: str | int) -> Iterator[Any]:
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        if isinstance(key, str) and key in kind.model_fields:
+            yield from _members(kind.model_fields[key].annotation)
+    elif get_origin(kind) in (dict, tuple):
+        yield from _members(get_args(kind)[1 if get_origin(kind) is dict else 0])
+
+
+def _members(annotation: Any) -> Iterator[Any]:
+    """Yield a union's members; anything else is its own only member."""
+    if hasattr(annotation, "__metadata__"):
+        yield from _members(get_args(annotation)[0])
+    elif get_origin(annotation) in (dict, tuple) or not get_args(annotation):
+        yield annotation
+    else:
+        for member in get_args(annotation):
+            yield from _members(member)

@@ -1,0 +1,119 @@
+"""Rules across the sections of an institution. Each runs as soon as its sections are right.
+
+A rule is a function whose arguments are the sections it reads, by their names in the file; it
+yields faults with the key path from the top of the file.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from .faults import Fault
+from .fleet import Fleet
+from .fleet_rules import FLEET_RULES
+from .network import Network
+from .storage import Storage
+
+Rule = Callable[..., Iterator[Fault]]
+
+# ParallelCluster 3.16.1 takes 40 tags at most together with those of queues and resources.
+MOST_TAGS = 40
+
+
+def zone_is_in_region(region: str, network: Network) -> Iterator[Fault]:
+    """The zone belongs to the institution's Region."""
+    if network.zone is not None and network.zone[:-1] != region:
+        yield Fault.at(
+            "network",
+            "zone",
+            reason=f"{network.zone!r} is not a zone of {region}; "
+            f"write {region}{network.zone[-1]} or change region to {network.zone[:-1]}",
+        )
+
+
+def import_is_from_the_same_region(region: str, storage: Storage) -> Iterator[Fault]:
+    """FSx imports new objects by itself only from a bucket in its own Region."""
+    if storage.bucket.region in (None, region):
+        return
+    for name, link in storage.links.items():
+        if link.imports and link.bucket is None:
+            yield Fault.at(
+                "storage",
+                "links",
+                name,
+                "direction",
+                reason=f"{link.direction!r} needs a bucket in {region}, and "
+                f"storage.bucket is in {storage.bucket.region}; use direction export, "
+                "or copy the bucket",
+            )
+
+
+def tags_are_allowed(tags: Mapping[str, str]) -> Iterator[Fault]:
+    """Tags are few, and none has a prefix that AWS keeps for itself."""
+    for key in tags:
+        for prefix in ("aws:", "parallelcluster:", "trainshed:"):
+            if key.lower().startswith(prefix):
+                yield Fault.at(
+                    "tags", key, reason=f"the prefix {prefix!r} is reserved; rename the tag"
+                )
+    if len(tags) > MOST_TAGS - 10:
+        yield Fault.at(
+            "tags",
+            reason=f"{len(tags)} tags, above {MOST_TAGS - 10}; a cluster takes {MOST_TAGS} "
+            "with those that trainshed and ParallelCluster add",
+        )
+
+
+def directories_are_apart(storage: Storage, fleet: Fleet) -> Iterator[Fault]:
+    """No mount lies below another one: the inner one would hide, or be hidden."""
+    for name, queue in fleet.queues.items():
+        if queue.nvme_dir and _overlap(storage.mount_dir, queue.nvme_dir):
+            yield Fault.at(
+                "fleet",
+                "queues",
+                name,
+                "nvme_dir",
+                reason=f"{queue.nvme_dir} and storage.mount_dir, {storage.mount_dir}, overlap; "
+                "mount them apart, such as /opt/dlami/nvme and /fsx",
+            )
+
+
+def new_bucket_is_in_the_region(storage: Storage) -> Iterator[Fault]:
+    """A bucket made here is made in the Region of the file system."""
+    if storage.bucket.region and not storage.bucket.existing:
+        yield Fault.at(
+            "storage",
+            "bucket",
+            "region",
+            reason="is for an existing bucket; a new one is made in the institution's region",
+        )
+
+
+RULES: tuple[Rule, ...] = (
+    zone_is_in_region,
+    import_is_from_the_same_region,
+    tags_are_allowed,
+    directories_are_apart,
+    new_bucket_is_in_the_region,
+    *FLEET_RULES,
+)
+
+
+def institution_faults(sections: Mapping[str, Any]) -> list[Fault]:
+    """Return the faults that the given sections have together.
+
+    Args:
+        sections: Sections of an institution by name; rules that need a missing one do not run.
+    """
+    faults: list[Fault] = []
+    for rule in RULES:
+        needs = list(inspect.signature(rule).parameters)
+        if all(need in sections for need in needs):
+            faults += rule(**{need: sections[need] for need in needs})
+    return faults
+
+
+def _overlap(one: str, other: str) -> bool:
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")

@@ -1,0 +1,132 @@
+"""Reading a YAML file with the place of every key, and without YAML 1.1's surprises.
+
+``yes``, ``on`` and ``12:30`` stay texts, a date stays a text, and a repeated key is a fault: PyYAML
+by itself turns the first into booleans and numbers and keeps the last of the repeated keys.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from .faults import Fault, KeyPath
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _PlainLoader(_Loader):  # type: ignore[misc]  # libyaml's loader where PyYAML has it
+    """YAML 1.2's core types alone."""
+
+
+_PlainLoader.yaml_implicit_resolvers = {}
+for _tag, _form, _first in (
+    ("bool", r"true|false", "tf"),
+    ("null", r"null|~|", ["n", "~", ""]),
+    ("int", r"[-+]?(0|[1-9][0-9]*)", "-+0123456789"),
+    ("float", r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", "-+0123456789"),
+):
+    _PlainLoader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_form})\Z"), list(_first)
+    )
+
+
+class YamlError(Exception):
+    """A file that is not YAML at all."""
+
+
+@dataclass
+class YamlSource:
+    """The data of a YAML file, and where each key stands."""
+
+    path: Path
+    data: Any
+    lines: dict[KeyPath, int]
+    faults: list[Fault] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, path: Path) -> YamlSource:
+        """Read one file.
+
+        Raises:
+            YamlError: It cannot be read, or is not YAML; with file, line and reason.
+        """
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise YamlError(f"{path}: cannot be read: {error}") from None
+        loader = _PlainLoader(text)
+        try:
+            node = loader.get_single_node()
+            source = cls(path, None, {(): 1})
+            source.data = source._value(node, ()) if node else None
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line = mark.line + 1 if mark else 1
+            raise YamlError(
+                f"{path}:{line}: not YAML: {error.problem or error.context}; "
+                "mind the indentation and put special characters in quotes"
+            ) from None
+        except yaml.YAMLError as error:
+            raise YamlError(f"{path}:1: not YAML: {error}") from None
+        finally:
+            loader.dispose()
+        return source
+
+    def line(self, key_path: KeyPath) -> int:
+        """Return the line of a key, or of the nearest key above it that the file has."""
+        while key_path not in self.lines:
+            key_path = key_path[:-1]
+        return self.lines[key_path]
+
+    def _value(self, node: yaml.Node, at: KeyPath) -> Any:
+        if isinstance(node, yaml.MappingNode):
+            return dict(self._items(node, at))
+        if isinstance(node, yaml.SequenceNode):
+            values = []
+            for index, item in enumerate(node.value):
+                self.lines[(*at, index)] = item.start_mark.line + 1
+                values.append(self._value(item, (*at, index)))
+            return values
+        return self._scalar(node, at)
+
+    def _items(self, node: yaml.MappingNode, at: KeyPath) -> Iterator[tuple[str, Any]]:
+        seen: dict[str, int] = {}
+        for key_node, value_node in node.value:
+            key, line = str(key_node.value), key_node.start_mark.line + 1
+            if key in seen:
+                self.faults.append(
+                    Fault.at(
+                        *at, key, reason=f"given twice, in lines {seen[key]} and {line}; keep one"
+                    )
+                )
+                continue
+            seen[key] = line
+            self.lines[(*at, key)] = line
+            yield key, self._value(value_node, (*at, key))
+
+    def _scalar(self, node: yaml.Node, at: KeyPath) -> Any:
+        kind = node.tag.rsplit(":", 1)[-1]
+        text = str(node.value)
+        match kind:
+            case "null":
+                return None
+            case "bool":
+                return text == "true"
+            case "int":
+                return int(text)
+            case "float":
+                return float(text)
+        if "${" in text:
+            self.faults.append(
+                Fault.at(
+                    *at,
+                    reason=f"{text!r} holds '${{'; this file has no substitution: "
+                    "write the value itself",
+                )
+            )
+        return text

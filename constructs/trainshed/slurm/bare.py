@@ -1,0 +1,172 @@
+"""A policy as the configuration files of a Slurm that trainshed runs itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from .nodes import NodeGroup, with_gpus
+from .policy import SlurmPolicy
+from .settings import Setting, cluster_settings, partition_order, partition_settings
+
+_MADE_BY = "# Made by trainshed from the institution's policy. Changes here are lost."
+
+
+@dataclass(frozen=True)
+class BareCluster:
+    """What slurm.conf says of the cluster itself and not of its policy.
+
+    Args:
+        name: Name of the cluster, in lower case.
+        controller: Host name of the head node.
+        accounting_host: Host of slurmdbd. Default: the head node itself.
+        state_dir: Where slurmctld keeps its state.
+        log_dir: Where the daemons log.
+        configless: Nodes fetch their files from slurmctld.
+        extra: More settings, by key. A key of the policy cannot be written twice.
+    """
+
+    name: str
+    controller: str
+    accounting_host: str = "localhost"
+    state_dir: str = "/var/lib/slurm/slurmctld"
+    log_dir: str = "/var/log/slurm"
+    configless: bool = True
+    extra: Mapping[str, str | int] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def slurm_conf(
+    policy: SlurmPolicy,
+    groups: Sequence[NodeGroup],
+    cluster: BareCluster,
+    *,
+    with_qos: bool = True,
+) -> str:
+    """Return slurm.conf.
+
+    Args:
+        policy: The policy.
+        groups: Nodes of the cluster. Groups with fixed names become NodeName lines; the nodes of
+            others join by themselves and carry the group's name as a feature.
+        cluster: The cluster itself.
+        with_qos: Partitions name their QOS; False for a first start before the database has them.
+
+    Raises:
+        ValueError: A partition names a queue that is not there, or a key is written twice.
+    """
+    settings = _daemon_settings(policy, groups, cluster) + cluster_settings(policy, groups)
+    keys = {key.lower() for key, _ in settings}
+    for key, value in sorted(cluster.extra.items()):
+        if key.lower() in keys:
+            raise ValueError(f"extra has {key}, which the policy writes; change the policy")
+        settings.append((key, value))
+    lines = [_MADE_BY, *(f"{key}={value}" for key, value in settings), ""]
+    for group in groups:
+        lines += _node_lines(group)
+    lines.append("")
+    for name in partition_order(policy):
+        lines.append(_line(partition_settings(policy, name, groups, with_qos=with_qos)))
+    return "\n".join(lines) + "\n"
+
+
+def gres_conf(groups: Sequence[NodeGroup]) -> str:
+    """Return gres.conf: the device files of each GPU."""
+    lines = [_MADE_BY]
+    for group in with_gpus(groups):
+        last = group.shape.gpus - 1
+        files = f"File=/dev/nvidia[0-{last}]" if last else "File=/dev/nvidia0"
+        device = f"Name=gpu Type={group.shape.gpu_type} {files}"
+        named = f"NodeName={group.node_names} {device}" if group.node_names else device
+        if named not in lines:
+            lines.append(named)
+    return "\n".join(lines) + "\n"
+
+
+def cgroup_conf(policy: SlurmPolicy, *, plugin: str = "autodetect") -> str:
+    """Return cgroup.conf: what a job is confined to.
+
+    Args:
+        policy: The policy.
+        plugin: ``autodetect``, ``cgroup/v1`` or ``cgroup/v2``.
+    """
+    scheduler = policy.scheduler
+    confined = {
+        "ConstrainCores": scheduler.confine_cores,
+        "ConstrainDevices": scheduler.confine_devices,
+        "ConstrainRAMSpace": scheduler.confine_memory,
+    }
+    lines = [_MADE_BY, f"CgroupPlugin={plugin}"]
+    lines += [f"{key}={'yes' if value else 'no'}" for key, value in confined.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _daemon_settings(
+    policy: SlurmPolicy, groups: Sequence[NodeGroup], cluster: BareCluster
+) -> list[Setting]:
+    scheduler = policy.scheduler
+    confined = scheduler.confine_cores or scheduler.confine_devices or scheduler.confine_memory
+    settings: list[Setting] = [
+        ("ClusterName", cluster.name),
+        ("SlurmctldHost", cluster.controller),
+        ("SlurmUser", "slurm"),
+        ("AuthType", "auth/munge"),
+        ("StateSaveLocation", cluster.state_dir),
+        ("SlurmdSpoolDir", "/var/spool/slurmd"),
+        ("SlurmctldPidFile", "/run/slurmctld.pid"),
+        ("SlurmdPidFile", "/run/slurmd.pid"),
+        ("SlurmctldLogFile", f"{cluster.log_dir}/slurmctld.log"),
+        ("SlurmdLogFile", f"{cluster.log_dir}/slurmd.log"),
+        ("ProctrackType", "proctrack/cgroup" if confined else "proctrack/linuxproc"),
+        ("TaskPlugin", "task/cgroup,task/affinity" if confined else "task/none"),
+        ("SelectType", "select/cons_tres"),
+        ("SelectTypeParameters", scheduler.select),
+        ("JobAcctGatherType", f"jobacct_gather/{scheduler.usage_gatherer}"),
+        ("AccountingStorageType", "accounting_storage/slurmdbd"),
+        ("AccountingStorageHost", cluster.accounting_host),
+        ("AccountingStoragePort", 6819),
+    ]
+    if with_gpus(groups):
+        settings.append(("GresTypes", "gpu"))
+    if cluster.configless:
+        settings.append(("SlurmctldParameters", "enable_configless"))
+    if scheduler.parameters:
+        settings.append(("SchedulerParameters", ",".join(scheduler.parameters)))
+    if scheduler.job_completion_file is None:
+        settings.append(("JobCompType", "jobcomp/none"))
+    else:
+        settings += [
+            ("JobCompType", "jobcomp/filetxt"),
+            ("JobCompLoc", scheduler.job_completion_file),
+        ]
+    if any(group.node_names is None for group in groups):
+        most = sum(group.count for group in groups)
+        # A lost node's record stays until it is deleted, so there is room for two of each.
+        settings += [("MaxNodeCount", 2 * most), ("TreeWidth", 65533)]
+    return settings
+
+
+def _node_lines(group: NodeGroup) -> list[str]:
+    if group.node_names is None:
+        return [f"NodeSet={group.node_set} Feature={group.name}"]
+    node = [("NodeName", group.node_names), *node_settings(group), ("State", "UNKNOWN")]
+    return [_line(node), f"NodeSet={group.node_set} Nodes={group.node_names}"]
+
+
+def node_settings(group: NodeGroup) -> list[Setting]:
+    """Return what slurm.conf, or ``slurmd --conf`` of a node that joins by itself, says of a node."""
+    shape = group.shape
+    settings: list[Setting] = [
+        ("CPUs", shape.cpus),
+        ("Sockets", shape.sockets),
+        ("CoresPerSocket", shape.cores_per_socket),
+        ("ThreadsPerCore", shape.threads_per_core),
+        ("RealMemory", shape.schedulable_memory_mib),
+    ]
+    if shape.gpus:
+        settings.append(("Gres", f"gpu:{shape.gpu_type}:{shape.gpus}"))
+    return [*settings, ("Feature", group.name)]
+
+
+def _line(settings: Sequence[Setting]) -> str:
+    return " ".join(f"{key}={value}" for key, value in settings)

@@ -1,0 +1,130 @@
+"""A policy as settings of an AWS ParallelCluster configuration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from .nodes import NodeGroup
+from .policy import SlurmPolicy
+from .settings import Setting, cluster_settings, partition_order, partition_settings
+
+# aws-parallelcluster 3.16.1, slurm_settings_validator.py and constants, run 2026-11-29.
+DENIED_CLUSTER_SETTINGS = frozenset(
+    "epilog grestypes launchparameters prolog reconfigflags resumefailprogram resumeprogram "
+    "resumetimeout slurmctldhost slurmctldlogfile slurmctldparameters slurmdlogfile slurmuser "
+    "suspendexcnodes suspendprogram suspendtime taskplugin treewidth".split()
+)
+"""Keys that ParallelCluster keeps for itself, in lower case."""
+DENIED_WITH_DATABASE = frozenset(
+    "accountingstoragetype accountingstoragehost accountingstorageport accountingstorageuser "
+    "jobacctgathertype".split()
+)
+"""Keys that it keeps for itself too once ``SlurmSettings/Database`` is there."""
+DENIED_QUEUE_SETTINGS = frozenset(
+    "nodes partitionname resumetimeout state suspendtime oversubscribe".split()
+)
+"""Keys that it keeps for itself in the custom settings of a queue."""
+
+# Written by ParallelCluster's own slurm.conf; a second SchedulerParameters line replaces the first.
+_OWN_SCHEDULER_PARAMETERS = ("nohold_on_prolog_fail",)
+
+CustomSetting = dict[str, str | int]
+
+
+def parallelcluster_settings(
+    policy: SlurmPolicy,
+    queues: Sequence[NodeGroup],
+    *,
+    database: bool = True,
+    with_qos: bool = True,
+) -> tuple[list[CustomSetting], dict[str, CustomSetting]]:
+    """Return ``CustomSlurmSettings`` of the cluster and of each queue.
+
+    Partitions of the policy lie over the node sets ``<queue>_nodes`` that ParallelCluster makes.
+    The partition it makes of each queue has no limits, so the queue settings close it to users.
+
+    Args:
+        policy: The policy.
+        queues: Nodes of each queue.
+        database: The configuration has ``SlurmSettings/Database``; ParallelCluster then writes the
+            connection to slurmdbd. False: the policy's own lines for a slurmdbd on the head node.
+        with_qos: Partitions name their QOS. slurmctld does not start with a QOS that the database
+            lacks; False renders the partitions closed and without QOS, for a first start.
+
+    Raises:
+        ValueError: A partition names a queue that is not there, or a setting is one that
+            ParallelCluster keeps for itself.
+    """
+    lines: list[list[Setting]] = [[setting] for setting in cluster_settings(policy, queues)]
+    scheduler = policy.scheduler
+    if scheduler.parameters:
+        parameters = [*_OWN_SCHEDULER_PARAMETERS, *scheduler.parameters]
+        lines.append([("SchedulerParameters", ",".join(dict.fromkeys(parameters)))])
+    if not database:
+        lines += [
+            [("AccountingStorageType", "accounting_storage/slurmdbd")],
+            [("AccountingStorageHost", "localhost")],
+            [("AccountingStoragePort", 6819)],
+            [("JobAcctGatherType", f"jobacct_gather/{scheduler.usage_gatherer}")],
+        ]
+    if scheduler.job_completion_file is not None:
+        lines += [
+            [("JobCompType", "jobcomp/filetxt")],
+            [("JobCompLoc", scheduler.job_completion_file)],
+        ]
+    for name in partition_order(policy):
+        lines.append(partition_settings(policy, name, queues, with_qos=with_qos))
+    custom = [dict(line) for line in lines]
+    for setting in custom:
+        refuse_denied(setting, database=database)
+    return custom, {queue.name: _queue_settings(policy, queue) for queue in queues}
+
+
+def _queue_settings(policy: SlurmPolicy, queue: NodeGroup) -> CustomSetting:
+    if queue.name in policy.partitions:
+        raise ValueError(
+            f"partitions.{queue.name} has the name of a queue, whose partition ParallelCluster "
+            "makes itself; slurmctld stops at the second one: rename the partition or the queue"
+        )
+    settings: CustomSetting = {}
+    if any(partition.default for partition in policy.partitions.values()):
+        # ParallelCluster makes the first queue's partition the default one.
+        settings["Default"] = "NO"
+    if policy.scheduler.close_native_partitions:
+        settings |= {"RootOnly": "YES", "Hidden": "YES"}
+    return settings
+
+
+def denied_keys(keys: Iterable[str], *, database: bool) -> list[str]:
+    """Return the keys of slurm.conf that ParallelCluster keeps for itself, as they are written."""
+    denied = DENIED_CLUSTER_SETTINGS | (DENIED_WITH_DATABASE if database else frozenset())
+    return [key for key in keys if key.lower() in denied]
+
+
+def refuse_denied(setting: Mapping[str, str | int], *, database: bool) -> None:
+    """Check one entry of ``CustomSlurmSettings``.
+
+    ParallelCluster itself leaves entries with more than one key unchecked.
+
+    Raises:
+        ValueError: A key is one that ParallelCluster keeps for itself.
+    """
+    denied = denied_keys(setting, database=database)
+    if denied:
+        raise ValueError(
+            f"CustomSlurmSettings has {', '.join(denied)}, which ParallelCluster keeps for itself; "
+            "leave it out"
+        )
+
+
+_KEY = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9]*)=")
+
+
+def keys_of(slurm_conf: str) -> list[tuple[int, str]]:
+    """Return line number and key of each ``key=value`` of a slurm.conf, comments left out."""
+    return [
+        (number, key)
+        for number, line in enumerate(slurm_conf.splitlines(), start=1)
+        for key in _KEY.findall(line.split("#", 1)[0])
+    ]

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# usage: slurm_lab.sh [trixie|sid]...   (default: trixie) installs what tests/slurm needs; root on Debian 12
+#
+# Slurm 22.05 comes from Debian 12 itself. Every suite named becomes a root directory under
+# .cache/slurm: trixie has Slurm 24.11, sid has 26.05. A second run changes nothing.
+set -euo pipefail
+
+readonly HOST_PACKAGES=(
+  slurmctld slurmd slurmdbd slurm-client slurm-wlm-basic-plugins slurm-wlm-mysql-plugin
+  munge mariadb-server mariadb-client iproute2 libpmix2 mmdebstrap util-linux
+)
+readonly ROOT_PACKAGES=(
+  ca-certificates slurmctld slurmd slurmdbd slurm-client slurm-wlm-basic-plugins
+  slurm-wlm-mysql-plugin munge iproute2 procps hostname python3-minimal
+  mariadb-server mariadb-client libpmix2
+)
+
+install_host_packages() {
+  local missing
+  missing=$(comm -23 <(printf '%s\n' "${HOST_PACKAGES[@]}" | sort) \
+    <(dpkg-query --show --showformat '${db:Status-Abbrev}${Package}\n' | sed -n 's/^ii //p' | sort))
+  if [[ -z $missing ]]; then
+    return
+  fi
+  forbid_service_starts
+  apt-get update --quiet=2
+  # shellcheck disable=SC2086 # one package a word
+  DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet=2 --no-install-recommends $missing
+}
+
+# The tests start their own daemons; the packages must not start any.
+forbid_service_starts() {
+  if [[ ! -e /usr/sbin/policy-rc.d ]]; then
+    printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
+    chmod 755 /usr/sbin/policy-rc.d
+  fi
+}
+
+# The finished root appears under its name at once, so an interrupted run leaves none half made.
+build_root() {
+  local suite=$1 root=$2
+  local options=(--variant=apt --include="$(
+    IFS=,
+    echo "${ROOT_PACKAGES[*]}"
+  )")
+  if [[ $suite == sid ]]; then
+    # Mirrors may lag behind sid's Valid-Until; the signature is still checked.
+    options+=('--aptopt=Acquire::Check-Valid-Until "false"')
+  fi
+  rm -rf "$root.part"
+  mmdebstrap --quiet "${options[@]}" "$suite" "$root.part"
+  touch "$root.part/etc/hosts"
+  mv "$root.part" "$root"
+}
+
+main() {
+  local cache suite
+  cache=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/.cache/slurm
+  if [[ $(id -u) -ne 0 ]]; then
+    echo "slurm_lab.sh: run it as root, it installs packages and makes device nodes" >&2
+    return 1
+  fi
+  install_host_packages
+  mkdir -p "$cache"
+  if [[ $# -eq 0 ]]; then
+    set -- trixie
+  fi
+  for suite in "$@"; do
+    case $suite in
+    trixie | sid) ;;
+    *)
+      echo "slurm_lab.sh: suite is $suite; use trixie or sid" >&2
+      return 2
+      ;;
+    esac
+    if [[ ! -d $cache/root-$suite ]]; then
+      build_root "$suite" "$cache/root-$suite"
+    fi
+    echo "slurm_lab.sh: $suite is ready in $cache/root-$suite"
+  done
+}
+
+main "$@"

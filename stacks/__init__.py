@@ -1,0 +1,1 @@
+"""The stacks that app.py deploys."""

@@ -1,0 +1,47 @@
+"""What can be destroyed and made again on the same data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import aws_cdk as cdk
+from constructs import Construct
+
+from trainshed import TrainingCluster
+from trainshed.config import Institution
+
+from .handoff import read_network, read_storage
+
+
+class ClusterStack(cdk.Stack):
+    """Capacity, fleet and scheduler of one institution, on the foundation of the same name."""
+
+    cluster: TrainingCluster
+    """The cluster."""
+
+    def __init__(
+        self, scope: Construct, id: str, *, institution: Institution, **kwargs: Any
+    ) -> None:
+        super().__init__(
+            scope,
+            id,
+            env=cdk.Environment(account=institution.account, region=institution.region),
+            description=f"trainshed: GPU cluster of {institution.name}",
+            termination_protection=institution.termination_protection,
+            tags={"trainshed:institution": institution.name, **institution.tags},
+            **kwargs,
+        )
+        self.cluster = TrainingCluster.from_institution(
+            self,
+            "Cluster",
+            institution,
+            network=read_network(self, "Network", institution),
+            storage=read_storage(self, "Storage", institution),
+        )
+        cdk.CfnOutput(self, "HeadNodeInstanceId", value=self.cluster.fleet.head_node_instance_id)
+        cdk.CfnOutput(
+            self,
+            "ConnectCommand",
+            value=f"aws ssm start-session --region {institution.region} "
+            f"--target {self.cluster.fleet.head_node_instance_id}",
+        )

@@ -1,0 +1,116 @@
+"""What the foundation stack tells the cluster stack, by way of Parameter Store.
+
+CloudFormation exports would lock the two together: a value that another stack imports can neither
+change nor go ("export in use"). Parameters are read at each deploy and lock nothing.
+"""
+
+from __future__ import annotations
+
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_ssm as ssm
+from constructs import Construct
+
+from trainshed import LustreStorage, TrainingNetwork
+from trainshed.config import Institution
+
+
+class Handoff(Construct):
+    """Parameters ``/trainshed/NAME/…`` with the ids of a foundation."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        institution: Institution,
+        network: TrainingNetwork,
+        storage: LustreStorage,
+    ) -> None:
+        super().__init__(scope, id)
+        values = {
+            "VpcId": network.vpc.vpc_id,
+            "ComputeSubnetId": network.compute_subnet.subnet_id,
+            "EfaSecurityGroupId": network.efa_security_group.security_group_id,
+            "EgressSecurityGroupId": network.egress_security_group.security_group_id,
+            "FileSystemId": storage.file_system_id,
+            "FileSystemDnsName": storage.dns_name,
+            "FileSystemMountName": storage.mount_name,
+            "FileSystemSecurityGroupId": storage.security_group.security_group_id,
+        }
+        if storage.bucket is not None:
+            values["BucketName"] = storage.bucket.bucket_name
+        for key, value in values.items():
+            ssm.StringParameter(
+                self,
+                key,
+                parameter_name=_path(institution, key),
+                string_value=value,
+                description=f"{key} of the foundation of {institution.name}",
+            )
+
+
+def read_network(scope: Construct, id: str, institution: Institution) -> TrainingNetwork:
+    """Return the network that a foundation made, as an import."""
+    zone = institution.network.place
+    vpc = ec2.Vpc.from_vpc_attributes(
+        scope,
+        f"{id}Vpc",
+        vpc_id=_read(scope, institution, "VpcId"),
+        availability_zones=[zone.value],
+    )
+    return TrainingNetwork(
+        scope,
+        id,
+        zone=zone,
+        vpc=vpc,
+        compute_subnet=ec2.Subnet.from_subnet_id(
+            scope, f"{id}ComputeSubnet", _read(scope, institution, "ComputeSubnetId")
+        ),
+        efa_security_group=_group(scope, id, institution, "Efa"),
+        egress_security_group=_group(scope, id, institution, "Egress"),
+    )
+
+
+def read_storage(scope: Construct, id: str, institution: Institution) -> LustreStorage:
+    """Return the file system that a foundation made, as an import."""
+    has_bucket = bool(institution.storage.links) or institution.storage.bucket.existing is not None
+    return LustreStorage.from_attributes(
+        scope,
+        id,
+        file_system_id=_read(scope, institution, "FileSystemId"),
+        dns_name=_read(scope, institution, "FileSystemDnsName"),
+        mount_name=_read(scope, institution, "FileSystemMountName"),
+        security_group=_group(scope, id, institution, "FileSystem"),
+        mount_dir=institution.storage.mount_dir,
+        efa=_has_efa(institution),
+        bucket=s3.Bucket.from_bucket_name(
+            scope, f"{id}Bucket", _read(scope, institution, "BucketName")
+        )
+        if has_bucket
+        else None,
+    )
+
+
+def _has_efa(institution: Institution) -> bool:
+    storage = institution.storage
+    return bool(
+        storage.lustre.efa if storage.lustre else storage.existing and storage.existing.efa
+    )
+
+
+def _group(scope: Construct, id: str, institution: Institution, name: str) -> ec2.ISecurityGroup:
+    return ec2.SecurityGroup.from_security_group_id(
+        scope,
+        f"{id}{name}SecurityGroup",
+        _read(scope, institution, f"{name}SecurityGroupId"),
+        mutable=False,
+    )
+
+
+def _read(scope: Construct, institution: Institution, key: str) -> str:
+    return ssm.StringParameter.value_for_string_parameter(scope, _path(institution, key))
+
+
+def _path(institution: Institution, key: str) -> str:
+    return f"/trainshed/{institution.name}/{key}"
