@@ -22,7 +22,5 @@ for institution in institutions:
     foundation = FoundationStack(app, f"{institution.name}-foundation", institution=institution)
     cluster = ClusterStack(app, f"{institution.name}-cluster", institution=institution)
     cluster.add_dependency(foundation)
-cdk.Validations.of(app).add_plugins(
-    cdk_nag.AwsSolutionsChecks(app), cdk_nag.NIST80053R5Checks(app)
-)
+cdk.Validations.of(app).add_plugins(cdk_nag.AwsSolutionsChecks(app), cdk_nag.NIST80053R5Checks(app))
 app.synth()

@@ -94,9 +94,7 @@ def read_storage(scope: Construct, id: str, institution: Institution) -> LustreS
 
 def _has_efa(institution: Institution) -> bool:
     storage = institution.storage
-    return bool(
-        storage.lustre.efa if storage.lustre else storage.existing and storage.existing.efa
-    )
+    return bool(storage.lustre.efa if storage.lustre else storage.existing and storage.existing.efa)
 
 
 def _group(scope: Construct, id: str, institution: Institution, name: str) -> ec2.ISecurityGroup:

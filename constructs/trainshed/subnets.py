@@ -77,9 +77,7 @@ def _last(network: IPv4Network, count: int) -> list[IPv4Network]:
     size = 1 << (32 - LARGEST_PREFIX_LENGTH)
     end = int(network.broadcast_address) + 1
     count = min(count, network.num_addresses // size)
-    return [
-        IPv4Network((end - size * back, LARGEST_PREFIX_LENGTH)) for back in range(count, 0, -1)
-    ]
+    return [IPv4Network((end - size * back, LARGEST_PREFIX_LENGTH)) for back in range(count, 0, -1)]
 
 
 def check_addresses(subnet: str, needed: int, *, fix: str) -> None:

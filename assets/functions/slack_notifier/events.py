@@ -62,10 +62,7 @@ _BLOCK_DELIVERED = Shape(
     "info",
     "capacity-reservation-id",
 )
-_BLOCK_PLACE = re.compile(r"\{([^}]+)\}")
-# A call without an error code succeeded; anything else that is missing is a question.
-_UNSAID = {"errorCode": ""}
-_ENDING = Shape(
+_BLOCK_ENDING = Shape(
     "Capacity Block {capacity-reservation-id} ends at {end-date}",
     "critical",
     "capacity-reservation-id",

@@ -41,7 +41,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 @cache
 def _notifier() -> Notifier:
     return Notifier(
-        slack=Slack(_Secret(os.environ["SECRET_ARN"])),
+        slack=Slack(_Secret(os.environ["SECRET_ARN"]), clock=time),
         routes=parse(os.environ["ROUTES"]),
         memory=Table(os.environ["TABLE_NAME"]),
         dead_letter=_dead_letter,

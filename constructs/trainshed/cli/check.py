@@ -11,7 +11,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -57,18 +57,15 @@ def check_assembly(assembly: Path) -> int:
 
 
 def validate(assembly: Path) -> Iterator[Finding]:
-    """Yield the findings of every template that was not found right before."""
-    known = _KnownTemplates(assembly / ".validated.json")
+    """Yield the findings of every template; those of unchanged templates from the last time."""
+    known = _KnownFindings(assembly / ".validated.json")
     engine = None
     for template in stack_templates(assembly):
         digest = known.digest(template)
-        if digest in known:
-            continue
-        engine = engine or _engine()
-        findings = list(_findings(engine, template))
-        if not findings:
-            known.add(digest)
-        yield from findings
+        if digest not in known.findings:
+            engine = engine or _engine()
+            known.findings[digest] = [asdict(found) for found in _findings(engine, template)]
+        yield from (Finding(**found) for found in known.findings[digest])
     known.save()
 
 
@@ -87,33 +84,24 @@ def stack_templates(assembly: Path) -> Iterator[StackTemplate]:
             )
 
 
-class _KnownTemplates:
-    """Digests of templates that had no finding, by this version of the validator."""
+class _KnownFindings:
+    """What this version of the validator found before, by the content of the template."""
 
     def __init__(self, path: Path) -> None:
         import cloudformation_validate
 
         self._path = path
         self._version = f"{cloudformation_validate.version()} {' '.join(IGNORED_RULES)}"
-        try:
-            self._digests = set(json.loads(path.read_text()))
-        except (OSError, ValueError):
-            self._digests = set()
+        self.findings: dict[str, list[dict[str, Any]]] = {}
+        if path.exists():
+            self.findings = json.loads(path.read_text())
 
     def digest(self, template: StackTemplate) -> str:
-        return hashlib.sha256(
-            "\n".join([self._version, str(template.account), str(template.region)]).encode()
-            + template.path.read_bytes()
-        ).hexdigest()
-
-    def __contains__(self, digest: str) -> bool:
-        return digest in self._digests
-
-    def add(self, digest: str) -> None:
-        self._digests.add(digest)
+        about = f"{self._version} {template.name} {template.account} {template.region}\n"
+        return hashlib.sha256(about.encode() + template.path.read_bytes()).hexdigest()
 
     def save(self) -> None:
-        self._path.write_text(json.dumps(sorted(self._digests)))
+        self._path.write_text(json.dumps(self.findings, indent=1, sort_keys=True))
 
 
 def _engine() -> Any:

@@ -47,7 +47,9 @@ def load_all(folder: Path, chosen: str | None = None) -> list[Institution]:
             faults.append(str(error))
             continue
         if institution.name != path.stem:
-            faults.append(f"{path}: name is {institution.name!r}; name the file {institution.name}.yaml")
+            faults.append(
+                f"{path}: name is {institution.name!r}; name the file {institution.name}.yaml"
+            )
         institutions.append(institution)
     if faults:
         raise ConfigError("\n".join(faults))

@@ -21,7 +21,7 @@ def explain(error: ValidationError, data: Any, model: type[BaseModel]) -> Iterat
         model: The record that the file was read as.
     """
     for detail in error.errors(include_url=False):
-        key_path = _as_written(detail["loc"], data)
+        key_path = as_written(detail["loc"], data)
         own = detail.get("ctx", {}).get("error")
         if isinstance(own, FaultsError):
             for fault in own.faults:
@@ -30,7 +30,7 @@ def explain(error: ValidationError, data: Any, model: type[BaseModel]) -> Iterat
             yield Fault(key_path, _reason(detail, key_path, data, model))
 
 
-def _as_written(loc: KeyPath, data: Any) -> KeyPath:
+def as_written(loc: KeyPath, data: Any) -> KeyPath:
     """Leave out what pydantic puts between the keys: the tag of a union, the mark of a key."""
     key_path: list[str | int] = []
     for step, part in enumerate(loc):

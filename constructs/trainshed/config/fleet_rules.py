@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .. import facts
-from ..launch import addresses_per_node
+from ..interfaces import addresses_per_node
 from .capacity import CapacityBlock, TargetedReservation, reserved_nodes
 from .faults import Fault
 from .fleet import Fleet, Queue
@@ -98,8 +98,8 @@ def node_counts_agree(fleet: Fleet) -> Iterator[Fault]:
         elif isinstance(queue.capacity, CapacityBlock) and queue.least_nodes != queue.max_nodes:
             yield Fault(
                 (*at, "min_nodes"),
-                f"{queue.least_nodes} is not max_nodes, {queue.max_nodes}; a Capacity Block is paid "
-                "for as a whole and ParallelCluster takes only equal numbers: leave min_nodes out",
+                f"{queue.least_nodes} is not max_nodes, {queue.max_nodes}; a Capacity Block is paid"
+                " for as a whole and ParallelCluster takes only equal numbers: leave min_nodes out",
             )
     yield from _reservations_suffice(fleet.queues)
 

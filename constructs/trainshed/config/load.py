@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from .explain import explain
+from .explain import as_written, explain
 from .faults import Fault, KeyPath, dotted
 from .institution import Institution
 from .rules import institution_faults
@@ -38,25 +39,42 @@ def load(path: Path) -> Institution:
         institution = Institution.model_validate_json(text)
     except ValidationError as error:
         faults += explain(error, source.data, Institution)
-        faults += institution_faults(_whole_sections(source.data))
+        faults += institution_faults(_right_parts(source.data))
     if faults:
         raise ConfigError("\n".join(_lines(source, faults)))
     return institution
 
 
-def _whole_sections(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the sections that are right by themselves, so that rules across them still run."""
+def _right_parts(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is right in each section by itself, so that rules across sections still run."""
     sections = {}
     for name, field in Institution.model_fields.items():
         if name in data:
-            section: TypeAdapter[Any] = TypeAdapter(field.rebuild_annotation())
-            try:
-                sections[name] = section.validate_json(json.dumps(data[name]), strict=True)
-            except ValidationError:
-                continue
+            adapter: TypeAdapter[Any] = TypeAdapter(field.rebuild_annotation())
+            section = _right_part(adapter, copy.deepcopy(data[name]))
+            if section is not None:
+                sections[name] = section
         elif not field.is_required():
             sections[name] = field.get_default(call_default_factory=True)
     return sections
+
+
+def _right_part(adapter: TypeAdapter[Any], data: Any) -> Any:
+    """Leave out one faulty key after another, and what cannot be without it, until it is right."""
+    while True:
+        try:
+            return adapter.validate_json(json.dumps(data), strict=True)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False)[0]
+            key_path = as_written(first["loc"], data)
+            if first["type"] == "missing":
+                key_path = key_path[:-1]
+            if not key_path:
+                return None
+            holder = data
+            for key in key_path[:-1]:
+                holder = holder[key]
+            del holder[key_path[-1]]
 
 
 def _lines(source: YamlSource, faults: Iterable[Fault]) -> Iterator[str]:

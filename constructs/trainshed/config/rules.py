@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from .. import facts
 from .faults import Fault
 from .fleet import Fleet
 from .fleet_rules import FLEET_RULES
@@ -24,13 +25,11 @@ MOST_TAGS = 40
 
 def zone_is_in_region(region: str, network: Network) -> Iterator[Fault]:
     """The zone belongs to the institution's Region."""
-    if network.zone is not None and network.zone[:-1] != region:
-        yield Fault.at(
-            "network",
-            "zone",
-            reason=f"{network.zone!r} is not a zone of {region}; "
-            f"write {region}{network.zone[-1]} or change region to {network.zone[:-1]}",
-        )
+    try:
+        facts.check_zone(network.place, region)
+    except ValueError as error:
+        key = "zone" if network.zone else "zone_id"
+        yield Fault.at("network", key, reason=f"{error}; change it, or region")
 
 
 def import_is_from_the_same_region(region: str, storage: Storage) -> Iterator[Fault]:

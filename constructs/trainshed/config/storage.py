@@ -8,7 +8,8 @@ from pydantic import Field, model_validator
 
 from ..records import OnChange, Record
 from .faults import refuse
-from .lustre_rules import existing_faults, link_faults, lustre_faults
+from .link_rules import link_faults
+from .lustre_rules import existing_faults, lustre_faults
 from .texts import BucketName, FileSystemId, Form, KeyArn, MountDirectory, SecurityGroupId
 
 
@@ -50,9 +51,9 @@ class Lustre(Record):
     throughput_mb_s_per_tib: Annotated[int | None, OnChange.LIVE] = None
     """Throughput in MB/s for each TiB. Required for persistent file systems."""
     efa: Annotated[bool, OnChange.REPLACES_DATA] = False
-    """Serve nodes over EFA, for GPUDirect Storage (persistent_2, ssd). It fixes the throughput."""
+    """Serve nodes over EFA, with GPUDirect Storage (persistent_2 ssd). Fixes the throughput."""
     metadata_iops: Annotated[int | None, OnChange.LIVE] = None
-    """Metadata operations a second (persistent_2). Default: AUTOMATIC, in step with the capacity."""
+    """Metadata operations a second (persistent_2). Default: automatic, in step with capacity."""
     compression: Annotated[Literal["lz4", "none"], OnChange.LIVE] = "lz4"
     """Compression of what is written from now on."""
     hdd_read_cache: Annotated[bool, OnChange.REPLACES_DATA] = False

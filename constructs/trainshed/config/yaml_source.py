@@ -35,6 +35,11 @@ for _tag, _form, _first in (
     )
 
 
+# An institution has a few hundred keys, six deep; aliases can be made to grow without end.
+MOST_DEPTH = 32
+MOST_KEYS = 20_000
+
+
 class YamlError(Exception):
     """A file that is not YAML at all."""
 
@@ -84,6 +89,15 @@ class YamlSource:
         return self.lines[key_path]
 
     def _value(self, node: yaml.Node, at: KeyPath) -> Any:
+        if len(at) > MOST_DEPTH or len(self.lines) > MOST_KEYS:
+            raise YamlError(
+                f"{self.path}:{node.start_mark.line + 1}: nested deeper than {MOST_DEPTH} keys, or "
+                f"more than {MOST_KEYS} of them; an alias that holds itself does this"
+            )
+        if not node.tag.startswith("tag:yaml.org,2002:") or "/" in node.tag:
+            self.faults.append(
+                Fault.at(*at, reason=f"has the tag {node.tag!r}; write the plain value")
+            )
         if isinstance(node, yaml.MappingNode):
             return dict(self._items(node, at))
         if isinstance(node, yaml.SequenceNode):

@@ -125,7 +125,7 @@ RESERVED_MOUNT_DIRS = frozenset(
         "/sbin",
         "/srv",
         "/sys",
-        "/tmp",
+        "/tmp",  # noqa: S108, a name to refuse and not a path to use
         "/usr",
         "/var",
     }

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..facts.parallelcluster import VERSION
 from .names import SHARED_STORAGE_NAME
 from .queues import queue_section
-from .schema import VERSION
 from .sections import actions_section, iam_section, present
 
 if TYPE_CHECKING:

@@ -71,8 +71,20 @@ def slurm_conf(
 
 
 def gres_conf(groups: Sequence[NodeGroup]) -> str:
-    """Return gres.conf: the device files of each GPU."""
+    """Return gres.conf: the device files of each GPU.
+
+    Raises:
+        ValueError: Nodes that join under any name have different GPUs; no line could tell them
+            apart.
+    """
     lines = [_MADE_BY]
+    joining = {(g.shape.gpus, g.shape.gpu_type) for g in with_gpus(groups) if not g.node_names}
+    if len(joining) > 1:
+        kinds = ", ".join(f"{count} {kind}" for count, kind in sorted(joining))
+        raise ValueError(
+            f"queues have {kinds}; nodes that join under any name share one gres.conf: "
+            "use one kind of GPU, or give the queues fixed node names"
+        )
     for group in with_gpus(groups):
         last = group.shape.gpus - 1
         files = f"File=/dev/nvidia[0-{last}]" if last else "File=/dev/nvidia0"
@@ -154,7 +166,7 @@ def _node_lines(group: NodeGroup) -> list[str]:
 
 
 def node_settings(group: NodeGroup) -> list[Setting]:
-    """Return what slurm.conf, or ``slurmd --conf`` of a node that joins by itself, says of a node."""
+    """Return what slurm.conf, or ``slurmd --conf`` of a joining node, says of its hardware."""
     shape = group.shape
     settings: list[Setting] = [
         ("CPUs", shape.cpus),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-# ParallelCluster guide "SlurmQueues / SchedulableMemory", read 2026-11-29: 95 % of the type's memory.
+# ParallelCluster guide "SchedulableMemory", read 2026-11-29: 95 % of the type's memory.
 _SCHEDULABLE_PERCENT = 95
 
 

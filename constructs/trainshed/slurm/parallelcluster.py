@@ -10,19 +10,21 @@ from .policy import SlurmPolicy
 from .settings import Setting, cluster_settings, partition_order, partition_settings
 
 # aws-parallelcluster 3.16.1, slurm_settings_validator.py and constants, run 2026-11-29.
-DENIED_CLUSTER_SETTINGS = frozenset(
-    "epilog grestypes launchparameters prolog reconfigflags resumefailprogram resumeprogram "
-    "resumetimeout slurmctldhost slurmctldlogfile slurmctldparameters slurmdlogfile slurmuser "
-    "suspendexcnodes suspendprogram suspendtime taskplugin treewidth".split()
-)
+_CLUSTER_KEYS = """
+epilog grestypes launchparameters prolog reconfigflags resumefailprogram resumeprogram
+resumetimeout slurmctldhost slurmctldlogfile slurmctldparameters slurmdlogfile slurmuser
+suspendexcnodes suspendprogram suspendtime taskplugin treewidth
+"""
+_DATABASE_KEYS = """
+accountingstoragetype accountingstoragehost accountingstorageport accountingstorageuser
+jobacctgathertype
+"""
+DENIED_CLUSTER_SETTINGS = frozenset(_CLUSTER_KEYS.split())
 """Keys that ParallelCluster keeps for itself, in lower case."""
-DENIED_WITH_DATABASE = frozenset(
-    "accountingstoragetype accountingstoragehost accountingstorageport accountingstorageuser "
-    "jobacctgathertype".split()
-)
+DENIED_WITH_DATABASE = frozenset(_DATABASE_KEYS.split())
 """Keys that it keeps for itself too once ``SlurmSettings/Database`` is there."""
 DENIED_QUEUE_SETTINGS = frozenset(
-    "nodes partitionname resumetimeout state suspendtime oversubscribe".split()
+    ["nodes", "partitionname", "resumetimeout", "state", "suspendtime", "oversubscribe"]
 )
 """Keys that it keeps for itself in the custom settings of a queue."""
 

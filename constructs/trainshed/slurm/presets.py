@@ -150,14 +150,14 @@ _KAIT_HARDENED: dict[str, Any] = {
         "priority_qos": {
             "priority": 3000,
             "gpus_per_user": 16,  # ours
-            "gpu_minutes_per_job": 115_200,  # ours: 16 GPUs for the 5 days
+            "gpu_minutes_per_job": 57_600,  # ours: 8 GPUs for the 5 days
             "cpus_follow_gpus": True,
         },
         "exclusive_qos": {
             "priority": 10000,
             "max_jobs_per_user": 1,
             "max_submit_jobs_per_user": 2,
-            "gpu_minutes_per_job": 2_580_480,  # ours: 128 GPUs for the 14 days
+            "gpu_minutes_per_job": 645_120,  # ours: 32 GPUs for the 14 days
         },
     },
     "accounts": {

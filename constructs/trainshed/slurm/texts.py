@@ -104,9 +104,7 @@ def _plain_text(value: str) -> str:
 
 def _node_expression(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_.\[\],-]*", value):
-        raise ValueError(
-            f"{value!r} is not a Slurm node expression, such as compute-st-gpu-[1-4]"
-        )
+        raise ValueError(f"{value!r} is not a Slurm node expression, such as compute-st-gpu-[1-4]")
     return value
 
 

@@ -1,4 +1,4 @@
-"""The JSON schema of a ParallelCluster configuration, derived from ParallelCluster's own classes."""
+"""The JSON schema of a cluster configuration, derived from ParallelCluster's own classes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..config.faults import Fault
+from ..facts.parallelcluster import VERSION
 from .references import is_settled
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
-
-VERSION = "3.16.1"
-"""The version of ParallelCluster that configurations are rendered for."""
 
 
 @cache

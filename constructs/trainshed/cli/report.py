@@ -1,0 +1,84 @@
+"""What a person wants to know of a synthesised assembly."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .check import StackTemplate, stack_templates
+
+# The resources that a person looks for, in the words that they use.
+MAIN_RESOURCES = {
+    "AWS::EC2::VPC": "VPC",
+    "AWS::EC2::NatGateway": "NAT gateway",
+    "AWS::EC2::VPCEndpoint": "VPC endpoint",
+    "AWS::EC2::SecurityGroup": "security group",
+    "AWS::EC2::CapacityReservation": "capacity reservation",
+    "AWS::FSx::FileSystem": "FSx for Lustre file system",
+    "AWS::FSx::DataRepositoryAssociation": "S3 link",
+    "AWS::S3::Bucket": "S3 bucket",
+    "AWS::IAM::ManagedPolicy": "node policy",
+    "Custom::TrainshedParallelCluster": "ParallelCluster",
+    "AWS::Lambda::Function": "function",
+    "AWS::CloudWatch::Alarm": "alarm",
+    "AWS::SNS::Topic": "topic",
+}
+
+
+def print_report(assembly: Path) -> int:
+    """Print stacks, main resources, warnings and the places of rendered files. Return 0."""
+    for line in report(assembly):
+        print(line)
+    return 0
+
+
+def report(assembly: Path) -> Iterator[str]:
+    """Yield the lines of the report."""
+    templates = list(stack_templates(assembly))
+    width = max((len(template.name) for template in templates), default=0)
+    yield ""
+    yield "Stacks"
+    for template in templates:
+        yield f"  {template.name:<{width}}  {_place(template)}  {_resources(template)}"
+    warnings = list(_warnings(assembly))
+    yield ""
+    yield "Warnings" if warnings else "No warnings"
+    yield from (f"  {warning}" for warning in warnings)
+    rendered = sorted((assembly / "rendered").glob("*/*"))
+    if rendered:
+        yield ""
+        yield "Rendered files"
+        yield from (f"  {path}" for path in rendered)
+    yield ""
+    yield f"Deploy with: cdk deploy --app {assembly} --all"
+
+
+def _place(template: StackTemplate) -> str:
+    return f"{template.account or 'any account'} {template.region or 'any Region'}"
+
+
+def _resources(template: StackTemplate) -> str:
+    resources = json.loads(template.path.read_text())["Resources"].values()
+    counts = Counter(resource["Type"] for resource in resources)
+    main = [
+        f"{counts[kind]} {word}{'s' if counts[kind] > 1 else ''}"
+        for kind, word in MAIN_RESOURCES.items()
+        if counts[kind]
+    ]
+    others = sum(counts.values()) - sum(counts[kind] for kind in MAIN_RESOURCES)
+    return ", ".join([*main, f"{others} others"])
+
+
+def _warnings(assembly: Path) -> Iterator[str]:
+    manifest: dict[str, Any] = json.loads((assembly / "manifest.json").read_text())
+    for artifact in manifest["artifacts"].values():
+        metadata = artifact.get("metadata", {})
+        if "additionalMetadataFile" in artifact:
+            metadata = json.loads((assembly / artifact["additionalMetadataFile"]).read_text())
+        for path, entries in metadata.items():
+            for entry in entries:
+                if entry["type"] == "aws:cdk:warning":
+                    yield f"{path.lstrip('/')}: {entry['data']}"

@@ -1,0 +1,243 @@
+"""The network of a cluster: one zone, nodes in a private subnet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from aws_cdk import Annotations, Stack, Token
+from aws_cdk import aws_ec2 as ec2
+from constructs import Construct, DependencyGroup, IDependable
+
+from . import facts
+from .network_endpoints import (
+    GATEWAY_ENDPOINTS,
+    INTERFACE_ENDPOINTS,
+    isolated_endpoints,
+    s3_endpoint,
+)
+from .network_vpc import ClusterVpc
+from .security_groups import (
+    efa_security_group as make_efa_security_group,
+)
+from .security_groups import (
+    egress_security_group as make_egress_security_group,
+)
+from .security_groups import (
+    endpoint_security_group as make_endpoint_security_group,
+)
+from .subnets import check_addresses, subnet_plan, vpc_prefix_length_for
+
+DEFAULT_CIDR = "10.0.0.0/16"
+DEFAULT_FLOW_LOG_RETENTION_DAYS = 365
+
+
+class TrainingNetwork(Construct):
+    """VPC, subnets, endpoints and security groups of a cluster, in one Availability Zone.
+
+    It looks nothing up: the zone is given, since zones that CDK finds by itself are two, or made
+    up, and need not be where the GPUs are. ``trainshed.subnets`` says how the range is cut.
+
+    Args:
+        zone: Availability Zone of the nodes and of the file system, where the capacity is.
+        cidr: Address range of a new VPC, /16 to /28. Default: 10.0.0.0/16.
+        internet: How nodes reach out: ``nat``, through a NAT gateway in a public subnet of its
+            own; ``isolated``, only to AWS, through VPC endpoints. Of an existing VPC it says how
+            that one is.
+        flow_log_retention_days: How long a new VPC's log of connections is kept. Default: 365.
+        compute_addresses: Private IPv4 addresses that nodes, login nodes and file system take in
+            the compute subnet; ``launch.addresses_per_node`` counts a node's. Endpoints made here
+            are added. Default: not compared.
+        vpc: An existing VPC, with its ``compute_subnet``; DNS support and DNS hostnames are on in
+            it. Default: one is made.
+        compute_subnet: The private subnet of ``vpc`` for nodes and file system.
+        efa_security_group: A group that allows all traffic to and from itself, both ways.
+            Default: one is made.
+        efa_group_allows_itself: States that ``efa_security_group`` has those two rules, which
+            cannot be seen at synth.
+        egress_security_group: A group that lets nodes reach the internet, or the VPC's endpoints.
+            Default: one is made.
+
+    Raises:
+        ValueError: The arguments contradict each other, the zone is not in the stack's Region, or
+            the compute subnet has too few addresses.
+
+    Example::
+
+        network = TrainingNetwork(stack, "Network", zone=facts.ZoneId("use1-az4"))
+        fleet.node.add_dependency(network.ready)
+    """
+
+    vpc: ec2.IVpc
+    """The VPC."""
+    compute_subnet: ec2.ISubnet
+    """The private subnet of nodes and file system."""
+    public_subnet: ec2.ISubnet | None
+    """The subnet of the NAT gateway; None without one, and of an existing VPC."""
+    efa_security_group: ec2.ISecurityGroup
+    """Group of every node: all traffic to and from itself."""
+    egress_security_group: ec2.ISecurityGroup
+    """Group of every node: out to the internet, AWS and the VPC."""
+    endpoint_security_group: ec2.ISecurityGroup | None
+    """Group of the interface endpoints; None where none are made."""
+    node_security_groups: tuple[ec2.ISecurityGroup, ec2.ISecurityGroup]
+    """Both groups of a node, EFA first."""
+    ready: IDependable
+    """What a fleet depends on, to be created after and deleted before: routes, NAT, endpoints,
+    rules."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        zone: facts.Zone,
+        cidr: str | None = None,
+        internet: Literal["nat", "isolated"] = "nat",
+        flow_log_retention_days: int | None = None,
+        compute_addresses: int = 0,
+        vpc: ec2.IVpc | None = None,
+        compute_subnet: ec2.ISubnet | None = None,
+        efa_security_group: ec2.ISecurityGroup | None = None,
+        efa_group_allows_itself: bool = False,
+        egress_security_group: ec2.ISecurityGroup | None = None,
+    ) -> None:
+        super().__init__(scope, id)
+        facts.check_zone(zone, Stack.of(self).region)
+        _check_efa_group(efa_security_group, efa_group_allows_itself)
+        self.endpoint_security_group = None
+        ready = DependencyGroup()
+        if vpc and compute_subnet:
+            _refuse_beside_vpc(cidr=cidr, flow_log_retention_days=flow_log_retention_days)
+            _check_existing(vpc, compute_subnet, zone, compute_addresses)
+            self.vpc, self.compute_subnet, self.public_subnet = vpc, compute_subnet, None
+            self._warn_if_isolated(internet)
+        elif vpc or compute_subnet:
+            given, missing = ("vpc", "compute_subnet") if vpc else ("compute_subnet", "vpc")
+            raise ValueError(f"{given} is given without {missing}; give both, or neither")
+        else:
+            cidr = cidr or DEFAULT_CIDR
+            _check_new(cidr, internet, compute_addresses)
+            made = ClusterVpc(
+                self,
+                "Vpc",
+                zone=zone,
+                cidr=cidr,
+                with_nat=internet == "nat",
+                flow_log_retention_days=(
+                    flow_log_retention_days or DEFAULT_FLOW_LOG_RETENTION_DAYS
+                ),
+            )
+            self.vpc, self.compute_subnet = made.vpc, made.compute_subnet
+            self.public_subnet = made.public_subnet
+            ready.add(made, *self._endpoints(internet, cidr))
+        self.efa_security_group = efa_security_group or make_efa_security_group(
+            self, "EfaSecurityGroup", vpc=self.vpc
+        )
+        self.egress_security_group = egress_security_group or make_egress_security_group(
+            self,
+            "EgressSecurityGroup",
+            vpc=self.vpc,
+            cidr=cidr or _range_of(self.vpc),
+            internet=internet,
+        )
+        self.node_security_groups = (self.efa_security_group, self.egress_security_group)
+        ready.add(*self.node_security_groups)
+        self.ready = ready
+
+    def _endpoints(self, internet: str, cidr: str) -> list[Construct]:
+        s3 = s3_endpoint(self, "S3Endpoint", vpc=self.vpc, subnet=self.compute_subnet)
+        if internet == "nat":
+            return [s3]
+        self.endpoint_security_group = make_endpoint_security_group(
+            self, "EndpointSecurityGroup", vpc=self.vpc, cidr=cidr
+        )
+        others = isolated_endpoints(
+            self, vpc=self.vpc, subnet=self.compute_subnet, group=self.endpoint_security_group
+        )
+        return [s3, *others]
+
+    def _warn_if_isolated(self, internet: str) -> None:
+        if internet == "isolated":
+            Annotations.of(self).add_warning_v2(
+                "trainshed:isolated-vpc-endpoints",
+                "the VPC is isolated and its endpoints cannot be seen at synth; without them nodes "
+                f"hang at boot. It needs gateway endpoints for {', '.join(GATEWAY_ENDPOINTS)} and "
+                f"interface endpoints for {', '.join(sorted(INTERFACE_ENDPOINTS.values()))}",
+            )
+
+
+def _check_efa_group(group: ec2.ISecurityGroup | None, allows_itself: bool) -> None:
+    if group is not None and not allows_itself:
+        raise ValueError(
+            "efa_security_group is given and its rules cannot be seen at synth; if it allows all "
+            "traffic to and from itself, ingress and egress, say efa_group_allows_itself=True, "
+            "else leave it out and one is made"
+        )
+    if group is None and allows_itself:
+        raise ValueError(
+            "efa_group_allows_itself is True without efa_security_group; leave it out, "
+            "the group that is made here has both rules"
+        )
+
+
+def _refuse_beside_vpc(**for_new_vpc: object) -> None:
+    given = [key for key, value in for_new_vpc.items() if value is not None]
+    if given:
+        raise ValueError(
+            f"{' and '.join(given)} given beside vpc; an existing VPC is not changed, leave it out"
+        )
+
+
+def _check_new(cidr: str, internet: str, compute_addresses: int) -> None:
+    plan = subnet_plan(cidr)
+    if internet == "nat" and plan.public is None:
+        raise ValueError(
+            f"cidr is {cidr} and a NAT gateway needs a public subnet beside the compute subnet; "
+            "use a /27 or larger, or internet 'isolated'"
+        )
+    needed = compute_addresses + (len(INTERFACE_ENDPOINTS) if internet == "isolated" else 0)
+    length = vpc_prefix_length_for(needed)
+    larger = f"use a cidr of /{length}, or " if length else ""
+    check_addresses(
+        str(plan.compute), needed, fix=f"{larger}EFA interfaces of type efa-only, or fewer nodes"
+    )
+
+
+def _check_existing(
+    vpc: ec2.IVpc, subnet: ec2.ISubnet, zone: facts.Zone, compute_addresses: int
+) -> None:
+    if subnet.subnet_id in [public.subnet_id for public in vpc.public_subnets]:
+        raise ValueError(
+            f"compute_subnet {subnet.subnet_id} is a public subnet, and instances with several "
+            "network interfaces get no public address; use a private subnet with a NAT gateway"
+        )
+    place = _known(lambda: subnet.availability_zone)
+    if place and isinstance(zone, facts.ZoneName) and place != zone.value:
+        raise ValueError(
+            f"compute_subnet {subnet.subnet_id} is in {place} and zone is {zone.value}; "
+            "a cluster stands in the zone of its capacity"
+        )
+    cidr = _known(lambda: subnet.ipv4_cidr_block)
+    if cidr:
+        fix = "use a larger subnet, EFA interfaces of type efa-only, or fewer nodes"
+        check_addresses(cidr, compute_addresses, fix=fix)
+
+
+def _range_of(vpc: ec2.IVpc) -> str:
+    try:
+        return vpc.vpc_cidr_block
+    except RuntimeError:
+        raise ValueError(
+            "vpc does not say its address range, which the egress group allows; give "
+            "vpc_cidr_block to from_vpc_attributes, or an egress_security_group"
+        ) from None
+
+
+def _known(read: Callable[[], str]) -> str | None:
+    # CDK raises where an imported subnet was not told the value.
+    try:
+        value = read()
+    except RuntimeError:
+        return None
+    return None if Token.is_unresolved(value) else value

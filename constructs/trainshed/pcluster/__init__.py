@@ -1,0 +1,26 @@
+"""AWS ParallelCluster: a fleet's record as its configuration, and what would go wrong with it.
+
+Pure: importing it imports neither the CDK nor ParallelCluster.
+"""
+
+from .checks import Surroundings, configuration_faults
+from .configuration_schema import schema
+from .fleet_rules import fleet_faults
+from .names import compute_resource_name, node_expression
+from .references import NodeActions, References, Script, placeholders
+from .render import render, to_yaml
+
+__all__ = [
+    "NodeActions",
+    "References",
+    "Script",
+    "Surroundings",
+    "compute_resource_name",
+    "configuration_faults",
+    "fleet_faults",
+    "node_expression",
+    "placeholders",
+    "render",
+    "schema",
+    "to_yaml",
+]

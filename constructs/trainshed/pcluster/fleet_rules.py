@@ -1,0 +1,146 @@
+"""What a fleet's record asks for and ParallelCluster does not have, or would do otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from ..config.faults import Fault, KeyPath
+from ..facts.parallelcluster import (
+    LOG_RETENTION_DAYS,
+    MAX_CLUSTER_NAME_WITH_ACCOUNTING,
+    MAX_LOGIN_POOLS,
+    MAX_QUEUES,
+    denied_settings,
+)
+from ..records import is_token
+
+if TYPE_CHECKING:
+    from ..config.fleet import Fleet, RootVolume
+    from ..facts import InstanceType
+
+# constants.py of pcluster 3.16.1: EBS_ROOT_VOLUME_SIZE_DEFAULT, "greater than or equal to the AMI
+# volume size".
+OFFICIAL_IMAGE_GIB = 45
+
+
+def fleet_faults(
+    fleet: Fleet, *, cluster_name: str, known_types: Mapping[str, InstanceType]
+) -> list[Fault]:
+    """Return where a fleet does not fit ParallelCluster; key paths are those of the record.
+
+    Args:
+        fleet: The fleet.
+        cluster_name: Name of the cluster.
+        known_types: Facts of instance types by name.
+    """
+    faults = [*_name_faults(fleet, cluster_name), *_scratch_faults(fleet, known_types)]
+    return faults + [fault for rule in RULES for fault in rule(fleet)]
+
+
+def _name_faults(fleet: Fleet, cluster_name: str) -> Iterator[Fault]:
+    most = MAX_CLUSTER_NAME_WITH_ACCOUNTING
+    if fleet.accounting and not is_token(cluster_name) and len(cluster_name) > most:
+        yield Fault.at(
+            "cluster_name",
+            reason=f"{cluster_name!r} has {len(cluster_name)} characters; with accounting use "
+            f"{most} or fewer, since the names of its database tables begin with it",
+        )
+
+
+def _scratch_faults(fleet: Fleet, known_types: Mapping[str, InstanceType]) -> Iterator[Fault]:
+    for name, queue in fleet.queues.items():
+        kind = known_types.get(queue.instance_type)
+        if kind and kind.nvme_disks and queue.nvme_dir is None:
+            yield Fault.at(
+                "queues",
+                name,
+                "nvme_dir",
+                reason="is null; ParallelCluster mounts the local disks in any case, at /scratch: "
+                "name the directory",
+            )
+
+
+def _count_faults(fleet: Fleet) -> Iterator[Fault]:
+    for key, most in (("queues", MAX_QUEUES), ("login_nodes", MAX_LOGIN_POOLS)):
+        count = len(getattr(fleet, key))
+        if count > most:
+            yield Fault.at(key, reason=f"{count} are above the {most} that ParallelCluster takes")
+
+
+def _settings_faults(fleet: Fleet) -> Iterator[Fault]:
+    names = fleet.parallelcluster.extra_slurm_settings
+    for name in denied_settings(names, "SlurmConf", database=fleet.accounting is not None):
+        yield Fault.at(
+            "parallelcluster",
+            "extra_slurm_settings",
+            name,
+            reason="is a setting that ParallelCluster keeps for itself; leave it out",
+        )
+
+
+def _idle_faults(fleet: Fleet) -> Iterator[Fault]:
+    minutes = fleet.parallelcluster.scaledown_idle_minutes
+    static = all(queue.least_nodes == queue.max_nodes for queue in fleet.queues.values())
+    if minutes is not None and static:
+        yield Fault.at(
+            "parallelcluster",
+            "scaledown_idle_minutes",
+            reason=f"is {minutes}, but min_nodes is max_nodes in every queue, so no node is ever "
+            "stopped for idleness; leave it out",
+        )
+
+
+def _efa_faults(fleet: Fleet) -> Iterator[Fault]:
+    kinds = {name: queue.efa_interface for name, queue in fleet.queues.items()}
+    odd = [name for name, kind in kinds.items() if kind == "efa"]
+    if odd and len(odd) < len(kinds):
+        other = next(name for name, kind in kinds.items() if kind != "efa")
+        yield Fault.at(
+            "queues",
+            odd[0],
+            "efa_interface",
+            reason=f"is efa, and {kinds[other]} in queue {other}; ParallelCluster has one setting "
+            "for all queues: write the same in each",
+        )
+
+
+def _disk_faults(fleet: Fleet) -> Iterator[Fault]:
+    disks: dict[KeyPath, RootVolume] = {("head_node", "root_volume"): fleet.head_node.root_volume}
+    for name, queue in fleet.queues.items():
+        disks["queues", name, "root_volume"] = queue.root_volume
+        if not queue.root_volume.delete_on_termination:
+            yield Fault(
+                ("queues", name, "root_volume", "delete_on_termination"),
+                "is false; ParallelCluster deletes a compute node's disk with its node: "
+                "leave it out",
+            )
+    for at, disk in disks.items():
+        if disk.gib < OFFICIAL_IMAGE_GIB and fleet.image.ami_id is None:
+            yield Fault(
+                (*at, "gib"),
+                f"{disk.gib} is less than ParallelCluster's images; use {OFFICIAL_IMAGE_GIB} or "
+                "more",
+            )
+
+
+def _retention_faults(fleet: Fleet) -> Iterator[Fault]:
+    days = fleet.monitoring.log_retention_days
+    if days not in LOG_RETENTION_DAYS:
+        lower = max(d for d in LOG_RETENTION_DAYS if d < days)
+        higher = min((d for d in LOG_RETENTION_DAYS if d > days), default=lower)
+        yield Fault.at(
+            "monitoring",
+            "log_retention_days",
+            reason=f"{days} is not among ParallelCluster's; use {lower} or {higher}",
+        )
+
+
+RULES: tuple[Callable[[Fleet], Iterator[Fault]], ...] = (
+    _count_faults,
+    _settings_faults,
+    _idle_faults,
+    _efa_faults,
+    _disk_faults,
+    _retention_faults,
+)
