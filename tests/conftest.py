@@ -10,11 +10,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "golden"
 
+# A busy machine is no fault of the code.
+hypothesis.settings.register_profile("trainshed", deadline=None)
+hypothesis.settings.load_profile("trainshed")
 # Templates are validated by a step of their own (tests/peers), not inside every synth.
 os.environ.setdefault("CDK_VALIDATION", "false")
 # jsii looks for `node` on PATH; the environment brings one of a supported version.

@@ -65,7 +65,7 @@ class CapacityReservation(Construct):
         if not 1 <= nodes <= MOST_INSTANCES:
             raise ValueError(f"nodes is {nodes}; a reservation takes 1 to {MOST_INSTANCES}")
         facts.check_zone(zone, Stack.of(self).region)
-        self._tags = TagManager(TagType.STANDARD, "AWS::EC2::CapacityReservation")
+        self._tags = TagManager(TagType.KEY_VALUE, "AWS::EC2::CapacityReservation")
         self._tags.set_tag("Name", self.node.path, 0)
         by_name = isinstance(zone, facts.ZoneName)
         reservation = ec2.CfnCapacityReservation(
@@ -79,11 +79,11 @@ class CapacityReservation(Construct):
             availability_zone_id=None if by_name else zone.value,
             end_date_type="limited" if end else "unlimited",
             end_date=_utc(end) if end else None,
-            tag_specifications=[
-                ec2.CfnCapacityReservation.TagSpecificationProperty(
-                    resource_type="capacity-reservation", tags=self._tags.rendered_tags
-                )
-            ],
+        )
+        # The property takes no value that is known only when tags have been gathered.
+        reservation.add_property_override(
+            "TagSpecifications",
+            [{"ResourceType": "capacity-reservation", "Tags": self._tags.rendered_tags}],
         )
         reservation.apply_removal_policy(RemovalPolicy.RETAIN)
         self.reservation_id = reservation.ref

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 import aws_cdk as cdk
-import aws_cdk.aws_iam as iam
-import aws_cdk.aws_kms as kms
-import aws_cdk.aws_s3 as s3
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 _MULTIPART_DAYS: Final = 7
@@ -60,7 +60,9 @@ class DataBucket(Construct):
             minimum_tls_version=1.2,
             block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
-            encryption=s3.BucketEncryption.KMS if encryption_key else s3.BucketEncryption.S3_MANAGED,
+            encryption=s3.BucketEncryption.KMS
+            if encryption_key
+            else s3.BucketEncryption.S3_MANAGED,
             encryption_key=encryption_key,
             # One data key for many objects; without it each object is a call to KMS.
             bucket_key_enabled=True if encryption_key else None,

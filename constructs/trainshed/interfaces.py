@@ -103,9 +103,7 @@ def check_interfaces(
 def _primary_faults(interfaces: Iterable[NetworkInterface]) -> Iterator[str]:
     primary = [i for i in interfaces if (i.network_card_index, i.device_index) == (0, 0)]
     if not primary:
-        yield (
-            "no interface is card 0, device 0; add one of type interface, which carries the node's IP"
-        )
+        yield ("no interface is card 0, device 0; add one of type interface, for the node's IP")
     elif primary[0].interface_type == "efa-only":
         yield (
             "card 0, device 0 is efa-only and cannot carry the node's IP; "

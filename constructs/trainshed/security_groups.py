@@ -39,7 +39,7 @@ def efa_security_group(scope: Construct, id: str, *, vpc: ec2.IVpc) -> ec2.ISecu
     Validations.of(ingress).acknowledge(
         Acknowledgment(
             id="NIST.800.53.R5-EC2RestrictedCommonPorts",
-            reason="The rule opens the group to its own members only, and EFA needs every protocol.",
+            reason="The rule opens the group to its own members only; EFA needs every protocol.",
         )
     )
     ec2.CfnSecurityGroupEgress(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import aws_cdk as cdk
-import aws_cdk.aws_fsx as fsx
-import aws_cdk.aws_s3 as s3
 import jsii
+from aws_cdk import aws_fsx as fsx
+from aws_cdk import aws_s3 as s3
 from constructs import Construct, IValidation
 
 from .config.storage import S3Link
@@ -74,7 +73,7 @@ class LustreLinks(Construct):
             if before is not None:
                 # FSx works on one association at a time and fails the second with a
                 # permissions error (hashicorp/terraform-provider-aws#24678).
-                association.add_dependency(before)
+                association.add_resource_dependency(before)
             before = associations[name] = association
             self.node.add_validation(_NoNotifications(name, linked))
 

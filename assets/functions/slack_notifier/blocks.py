@@ -18,6 +18,7 @@ _FIELDS_A_SECTION = 10
 # Ours: what an operator still reads, and far from Slack's 50 blocks.
 _FIELDS = 20
 _FALLBACK = 300
+_CHANGES = 10
 ALERTS_A_DIGEST = 25
 
 _CUT = " … (cut)"
@@ -169,19 +170,24 @@ def _line(text: str) -> str:
 
 
 def _timeline(story: Story) -> str:
-    alert = story.alert
-    since = story.since or alert.time
-    parts = []
-    if alert.state == "ok" and story.since and alert.time:
-        parts.append(f"*Over after* {duration(story.since, alert.time)}, since {_date(since)}")
-    elif since:
-        parts.append(f"*Since* {_date(since)}")
+    alert, now = story.alert, story.alert.time
+    since = story.since or now
+    if not since:
+        parts = ["*Since* unknown"]
+    elif alert.state == "ok" and now and story.since:
+        parts = [f"*Over* {_date(now)} after {duration(since, now)}, since {_date(since)}"]
+    elif now in ("", since):
+        parts = [f"*Since* {_date(since)}"]
+    else:
+        parts = [f"*Since* {_date(since)}, latest {_date(now)}"]
     if story.count > 1:
         parts.append(f"raised {story.count} times")
     if len(story.changes) > 1:
-        steps = [f"{state} {_date(time)}" for time, state in story.changes[-10:]]
-        parts.append(f"changes: {' → '.join(steps)}")
-    return " · ".join(parts) or "*Since* unknown"
+        shown = story.changes[-_CHANGES:]
+        steps = [f"{state} {_date(time)}" for time, state in shown]
+        before = ["…"] if len(story.changes) > _CHANGES else []
+        parts.append(f"changes: {' → '.join([*before, *steps])}")
+    return " · ".join(parts)
 
 
 def duration(start: str, end: str) -> str:

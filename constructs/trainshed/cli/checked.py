@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..config import ConfigError, Institution, load
+from ..config import ConfigError, Fault, Fleet, Institution, load
 from ..config.explain import nearest
 from ..config.faults import dotted
+from ..config.fleet_rules import known
+from ..pcluster import configuration_faults, fleet_faults, placeholders, render
 
 
 def load_checked(path: Path) -> Institution:
@@ -16,14 +19,22 @@ def load_checked(path: Path) -> Institution:
     Raises:
         ConfigError: With every fault.
     """
-    from ..pcluster import configuration_faults
-
-    institution = load(path)
+    institution = load(path, rules=[parallelcluster_has_it])
     faults = configuration_faults(cluster_configuration(institution))
     if faults:
         lines = (f"{path}: cluster-config {dotted(f.key_path)}: {f.reason}" for f in faults)
         raise ConfigError("\n".join(lines))
     return institution
+
+
+def parallelcluster_has_it(
+    name: str, fleet: Fleet, instance_types: Mapping[str, Any]
+) -> Iterator[Fault]:
+    """What the fleet asks for, ParallelCluster can do."""
+    faults = fleet_faults(
+        fleet, cluster_name=fleet.cluster_name or name, known_types=known(instance_types)
+    )
+    yield from (fault.below("fleet") for fault in faults)
 
 
 def load_all(folder: Path, chosen: str | None = None) -> list[Institution]:
@@ -58,6 +69,14 @@ def load_all(folder: Path, chosen: str | None = None) -> list[Institution]:
 
 def cluster_configuration(institution: Institution) -> dict[str, Any]:
     """Return the cluster configuration with names in the place of what only AWS knows."""
-    from ..pcluster import References, render
-
-    return render(institution, References.named())
+    references = placeholders(
+        institution.fleet,
+        region=institution.region,
+        mount_dir=institution.storage.mount_dir,
+    )
+    return render(
+        institution.fleet,
+        references,
+        known_types=institution.known_types,
+        tags=institution.tags,
+    )

@@ -11,8 +11,9 @@ from .. import facts
 from ..records import OnChange, Record
 from .faults import refuse
 from .fleet import Fleet
+from .fleet_rules import known
 from .network import Network
-from .rules import institution_faults
+from .rules import RULES, faults_by
 from .storage import Storage
 from .texts import AccountId, InstitutionName, RegionName
 
@@ -88,7 +89,8 @@ class Institution(Record):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        refuse(institution_faults({name: getattr(self, name) for name in type(self).model_fields}))
+        sections = {name: getattr(self, name) for name in type(self).model_fields}
+        refuse(faults_by(RULES, sections))
         return self
 
     @property
@@ -99,5 +101,4 @@ class Institution(Record):
     @property
     def known_types(self) -> Mapping[str, facts.InstanceType]:
         """The table of instance types with the institution's own beside it."""
-        own = {name: given.fact(name) for name, given in self.instance_types.items()}
-        return {**facts.INSTANCE_TYPES, **own}
+        return known(self.instance_types)

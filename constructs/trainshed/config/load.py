@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from .explain import as_written, explain
 from .faults import Fault, KeyPath, dotted
 from .institution import Institution
-from .rules import institution_faults
+from .rules import RULES, Rule, faults_by
 from .yaml_source import YamlError, YamlSource
 
 
@@ -21,8 +21,12 @@ class ConfigError(Exception):
     """A file that cannot be used: one line for each fault, ``file:line: key.path: reason; fix``."""
 
 
-def load(path: Path) -> Institution:
+def load(path: Path, *, rules: Sequence[Rule] = ()) -> Institution:
     """Read and check one institution file.
+
+    Args:
+        path: The file.
+        rules: Rules beside those that hold for every institution, such as a backend's.
 
     Raises:
         ConfigError: With every fault of the file, in the order of its lines.
@@ -34,12 +38,15 @@ def load(path: Path) -> Institution:
     if not isinstance(source.data, dict):
         raise ConfigError(f"{path}:1: the file holds no keys; start with 'name: my-institution'")
     faults = list(source.faults)
-    text = json.dumps(source.data)
     try:
-        institution = Institution.model_validate_json(text)
+        institution = Institution.model_validate_json(json.dumps(source.data))
     except ValidationError as error:
+        parts = _right_parts(source.data)
         faults += explain(error, source.data, Institution)
-        faults += institution_faults(_right_parts(source.data))
+        faults += faults_by(RULES, parts)
+    else:
+        parts = {name: getattr(institution, name) for name in Institution.model_fields}
+    faults += faults_by(rules, parts)
     if faults:
         raise ConfigError("\n".join(_lines(source, faults)))
     return institution

@@ -165,7 +165,7 @@ def _root_squash_faults(squash: RootSquash | None) -> Iterator[Fault]:
 
 def existing_faults(storage: Storage) -> list[Fault]:
     """Return what is wrong with where the file system comes from and where it is mounted."""
-    return [*_source_faults(storage), *_mount_dir_faults(storage.mount_dir)]
+    return [*_source_faults(storage), *mount_dir_faults(storage.mount_dir)]
 
 
 def _source_faults(storage: Storage) -> Iterator[Fault]:
@@ -186,7 +186,8 @@ def _source_faults(storage: Storage) -> Iterator[Fault]:
         )
 
 
-def _mount_dir_faults(mount_dir: str) -> Iterator[Fault]:
+def mount_dir_faults(mount_dir: str) -> Iterator[Fault]:
+    """Return why nothing should be mounted at a directory."""
     if is_token(mount_dir):
         return
     if has_dots(mount_dir):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, cast
 
 from pydantic import AfterValidator, model_validator
 
@@ -62,10 +62,29 @@ class ExistingVpc(Record):
     """Private subnet for nodes and file system, in the cluster's zone."""
     compute_subnet_cidr: Annotated[str | None, OnChange.LIVE] = None
     """Address range of that subnet, to count addresses. Default: not counted."""
+    internet: Annotated[Literal["nat", "isolated"], OnChange.LIVE] = "nat"
+    """How its nodes reach out: through a NAT gateway, or only to AWS through endpoints."""
     efa_security_group_id: Annotated[SecurityGroupId | None, OnChange.REPLACES_NODES] = None
     """Group that allows all traffic to and from itself, both ways. Default: one is made."""
+    efa_group_allows_itself: Annotated[bool, OnChange.LIVE] = False
+    """States that the group above has both of these rules, which cannot be seen before deploy."""
     egress_security_group_id: Annotated[SecurityGroupId | None, OnChange.REPLACES_NODES] = None
     """Group that lets nodes reach the internet or the VPC's endpoints. Default: one is made."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if (self.efa_security_group_id is not None) != self.efa_group_allows_itself:
+            reason = (
+                "its rules cannot be seen before deploy; if it allows all traffic to and from "
+                "itself, ingress and egress, write efa_group_allows_itself: true, else leave it out"
+                if self.efa_security_group_id
+                else "is for an existing efa_security_group_id; leave it out"
+            )
+            key = (
+                "efa_security_group_id" if self.efa_security_group_id else "efa_group_allows_itself"
+            )
+            refuse([Fault.at(key, reason=reason)])
+        return self
 
 
 class Network(Record):
@@ -115,6 +134,9 @@ class Network(Record):
     @property
     def place(self) -> facts.Zone:
         """The zone, as a name or as an id."""
-        if self.zone is None:
-            return facts.ZoneId(str(self.zone_id))
-        return facts.ZoneName(self.zone)
+        return facts.ZoneName(self.zone) if self.zone else facts.ZoneId(cast(str, self.zone_id))
+
+    @property
+    def source(self) -> NewVpc | ExistingVpc:
+        """The one of ``vpc`` and ``existing`` that is given."""
+        return self.vpc or cast(ExistingVpc, self.existing)

@@ -7,7 +7,7 @@ yields faults with the key path from the top of the file.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from .. import facts
@@ -100,14 +100,15 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def institution_faults(sections: Mapping[str, Any]) -> list[Fault]:
+def faults_by(rules: Iterable[Rule], sections: Mapping[str, Any]) -> list[Fault]:
     """Return the faults that the given sections have together.
 
     Args:
-        sections: Sections of an institution by name; rules that need a missing one do not run.
+        rules: The rules; those that need a section that is not given do not run.
+        sections: Sections of an institution by name.
     """
     faults: list[Fault] = []
-    for rule in RULES:
+    for rule in rules:
         needs = list(inspect.signature(rule).parameters)
         if all(need in sections for need in needs):
             faults += rule(**{need: sections[need] for need in needs})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, cast
 
 from pydantic import Field, model_validator
 
@@ -14,14 +14,18 @@ from .texts import BucketName, FileSystemId, Form, KeyArn, MountDirectory, Secur
 
 
 class RootSquash(Record):
-    """Root on a client is turned into an ordinary user on the file system."""
+    """Root on a client is turned into an ordinary user on the file system.
+
+    CloudFormation cannot set it: trainshed calls FSx. Taking the key out of the file changes
+    nothing; 0 for both ids turns squashing off.
+    """
 
     uid: Annotated[int, Field(ge=0, le=4294967294), OnChange.LIVE] = 65534
     """User id that root becomes."""
     gid: Annotated[int, Field(ge=0, le=4294967294), OnChange.LIVE] = 65534
     """Group id that root becomes."""
     no_squash_nids: Annotated[tuple[str, ...], OnChange.LIVE] = ()
-    """Lustre network ids of the clients whose root stays root: ``10.0.1.[4-9]@tcp``."""
+    """Lustre network ids of clients whose root stays root: ``10.0.1.[4-9]@tcp``. At most 64."""
 
 
 class Backups(Record):
@@ -171,3 +175,8 @@ class Storage(Record):
     def _consistent(self) -> Self:
         refuse([*existing_faults(self), *link_faults(self.links, self.bucket, self.lustre)])
         return self
+
+    @property
+    def source(self) -> Lustre | ExistingLustre:
+        """The one of ``lustre`` and ``existing`` that is given."""
+        return self.lustre or cast(ExistingLustre, self.existing)

@@ -8,7 +8,13 @@ from types import MappingProxyType
 
 from .nodes import NodeGroup, with_gpus
 from .policy import SlurmPolicy
-from .settings import Setting, cluster_settings, partition_order, partition_settings
+from .settings import (
+    Setting,
+    cluster_settings,
+    partition_order,
+    partition_settings,
+    scheduler_parameters,
+)
 
 _MADE_BY = "# Made by trainshed from the institution's policy. Changes here are lost."
 
@@ -142,8 +148,7 @@ def _daemon_settings(
         settings.append(("GresTypes", "gpu"))
     if cluster.configless:
         settings.append(("SlurmctldParameters", "enable_configless"))
-    if scheduler.parameters:
-        settings.append(("SchedulerParameters", ",".join(scheduler.parameters)))
+    settings += scheduler_parameters(scheduler)
     if scheduler.job_completion_file is None:
         settings.append(("JobCompType", "jobcomp/none"))
     else:

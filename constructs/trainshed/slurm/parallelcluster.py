@@ -7,7 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from .nodes import NodeGroup
 from .policy import SlurmPolicy
-from .settings import Setting, cluster_settings, partition_order, partition_settings
+from .settings import (
+    Setting,
+    cluster_settings,
+    partition_order,
+    partition_settings,
+    scheduler_parameters,
+)
 
 # aws-parallelcluster 3.16.1, slurm_settings_validator.py and constants, run 2026-11-29.
 _CLUSTER_KEYS = """
@@ -60,9 +66,7 @@ def parallelcluster_settings(
     """
     lines: list[list[Setting]] = [[setting] for setting in cluster_settings(policy, queues)]
     scheduler = policy.scheduler
-    if scheduler.parameters:
-        parameters = [*_OWN_SCHEDULER_PARAMETERS, *scheduler.parameters]
-        lines.append([("SchedulerParameters", ",".join(dict.fromkeys(parameters)))])
+    lines += [[line] for line in scheduler_parameters(scheduler, _OWN_SCHEDULER_PARAMETERS)]
     if not database:
         lines += [
             [("AccountingStorageType", "accounting_storage/slurmdbd")],

@@ -39,6 +39,19 @@ def tracked_resources(scheduler: Scheduler) -> list[str]:
     return own + sorted(set(scheduler.tracked_resources) - set(own))
 
 
+def scheduler_parameters(scheduler: Scheduler, own: Sequence[str] = ()) -> list[Setting]:
+    """Return the line of SchedulerParameters, if there is anything to say.
+
+    Args:
+        scheduler: The scheduler's settings.
+        own: Options that the backend writes itself and a second line would lose.
+    """
+    # PreemptParameters, which newer Slurm has for it, is an unknown key to Slurm 22.05.
+    signal = ["preempt_send_user_signal"] if scheduler.send_user_signal else []
+    options = list(dict.fromkeys([*signal, *scheduler.parameters]))
+    return [("SchedulerParameters", ",".join([*own, *options]))] if options else []
+
+
 def partition_settings(
     policy: SlurmPolicy, name: str, groups: Sequence[NodeGroup], *, with_qos: bool = True
 ) -> list[Setting]:
@@ -90,10 +103,7 @@ def _preemption(scheduler: Scheduler) -> list[Setting]:
         ("PreemptType", f"preempt/{scheduler.preempt_by}"),
         ("PreemptMode", scheduler.preempt_mode),
     ]
-    settings += _optional("PreemptExemptTime", scheduler.preempt_exempt_time)
-    if scheduler.send_user_signal:
-        settings.append(("PreemptParameters", "send_user_signal"))
-    return settings
+    return settings + _optional("PreemptExemptTime", scheduler.preempt_exempt_time)
 
 
 def _priority(weights: Weights) -> list[Setting]:

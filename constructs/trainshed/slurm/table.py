@@ -36,7 +36,7 @@ def policy_table(policy: SlurmPolicy, groups: Sequence[NodeGroup] = ()) -> str:
             "## Limits",
             "",
             *_table(
-                "QOS|running jobs a user|submitted|GPUs a job|a user|an account|all|GPU hours a job",
+                "QOS|running jobs a user|submitted|GPUs a job|user|account|all|GPU hours a job",
                 qos,
             ),
             "",

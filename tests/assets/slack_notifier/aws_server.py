@@ -29,8 +29,9 @@ class AwsServer:
         """Start moto and the server, with the notifier's resources."""
         self._mock = mock_aws()
         self._mock.start()
-        self.dynamodb, self.sqs, self.secrets = (
-            boto3.client(name, region_name=REGION) for name in ("dynamodb", "sqs", "secretsmanager")
+        self.dynamodb, self.sqs, self.secrets, self.sns = (
+            boto3.client(name, region_name=REGION)
+            for name in ("dynamodb", "sqs", "secretsmanager", "sns")
         )
         self.dynamodb.create_table(
             TableName="shown",
@@ -98,6 +99,50 @@ class AwsServer:
             return 400, {"__type": error.response["Error"]["Code"]}
         except RuntimeError:
             return 500, {"__type": "InternalServerError"}
+
+    def publish(self, bodies: list[str]) -> None:
+        """Publish to a topic that the queue subscribes to: SNS writes the envelopes."""
+        topic = self.sns.create_topic(Name="alerts")["TopicArn"]
+        arn = self.sqs.get_queue_attributes(QueueUrl=self.queue_url, AttributeNames=["QueueArn"])[
+            "Attributes"
+        ]["QueueArn"]
+        subscription = self.sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn)
+        for start in range(0, len(bodies), 10):
+            entries = [
+                {"Id": str(n), "Message": body} for n, body in enumerate(bodies[start : start + 10])
+            ]
+            self.sns.publish_batch(TopicArn=topic, PublishBatchRequestEntries=entries)
+        self.sns.unsubscribe(SubscriptionArn=subscription["SubscriptionArn"])
+
+    def receive(self, size: int) -> list[dict[str, str]]:
+        """Take up to so many messages from the queue, as the event source mapping does."""
+        taken: list[dict[str, str]] = []
+        while len(taken) < size:
+            messages = self.sqs.receive_message(
+                QueueUrl=self.queue_url,
+                MaxNumberOfMessages=min(10, size - len(taken)),
+                VisibilityTimeout=600,
+            ).get("Messages", [])
+            if not messages:
+                break
+            taken += [
+                {
+                    "messageId": m["MessageId"],
+                    "body": m["Body"],
+                    "receiptHandle": m["ReceiptHandle"],
+                }
+                for m in messages
+            ]
+        return taken
+
+    def settle(self, batch: list[dict[str, str]], failed: set[str]) -> None:
+        """Delete what was delivered and make the rest visible again."""
+        for record in batch:
+            handle = {"QueueUrl": self.queue_url, "ReceiptHandle": record["receiptHandle"]}
+            if record["messageId"] in failed:
+                self.sqs.change_message_visibility(**handle, VisibilityTimeout=0)
+            else:
+                self.sqs.delete_message(**handle)
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         outer = self

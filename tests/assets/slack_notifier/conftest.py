@@ -76,6 +76,21 @@ class Notifications:
         back = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
         return [r["body"] for r in records if r["messageId"] in back]
 
+    def run_queue(self, size: int = 20, most_rounds: int = 2000) -> int:
+        """Run the handler over the queue until it is empty; return the number of invocations."""
+        for number in range(most_rounds):
+            batch = self.aws.receive(size)
+            if not batch:
+                return number
+            try:
+                answer = handler_module.handler({"Records": batch}, Context())
+                failed = {f["itemIdentifier"] for f in answer["batchItemFailures"]}
+            except handler_module.NothingDeliveredError:
+                failed = {record["messageId"] for record in batch}
+            self.aws.settle(batch, failed)
+            self.clock.now += 1
+        raise AssertionError("the queue does not become empty")
+
 
 @pytest.fixture(scope="session")
 def aws_server() -> Iterator[AwsServer]:

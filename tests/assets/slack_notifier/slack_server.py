@@ -9,6 +9,8 @@ Run alone: ``python slack_server.py PORT`` prints each message it takes.
 from __future__ import annotations
 
 import json
+import socket
+import struct
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -22,7 +24,7 @@ _LIMITS = {"header": 150, "section": 3000}
 
 
 class Answer(NamedTuple):
-    """What the server answers once; status 0 resets the connection, -1 does not answer in time."""
+    """What the server answers once; 0 resets the connection, -1 is too slow, -2 takes and resets."""
 
     status: int
     body: str = ""
@@ -31,6 +33,7 @@ class Answer(NamedTuple):
 
 RESET = Answer(0)
 SLOW = Answer(-1)
+TAKEN_THEN_RESET = Answer(-2)
 
 
 @dataclass
@@ -56,6 +59,8 @@ class SlackServer:
     answers: list[Answer] = field(default_factory=list)
     """Used up one by one; then all is taken."""
     messages: list[Message] = field(default_factory=list)
+    posts: list[dict[str, Any]] = field(default_factory=list)
+    """Every payload that became a message, as it was posted."""
     calls: list[tuple[float, str, str]] = field(default_factory=list)
     """Time, channel and method of each request that came, taken or not."""
     now: Callable[[], float] = lambda: 0.0
@@ -110,15 +115,18 @@ class SlackServer:
             method = path.rpartition("/")[2] if path.startswith("/api/") else "webhook"
             self.calls.append((self.now(), channel, method))
             self.on_request(len(self.calls))
+            planned = Answer(200)
             if self.answers:
                 planned = self.answers.pop(0)
-                if planned.status != 200:
+                if planned.status not in (200, TAKEN_THEN_RESET.status):
                     return planned
             if limited := self._limited(channel):
                 return limited
             if method == "webhook":
-                return self._webhook(path, payload)
-            return Answer(200, json.dumps(self._api(method, token, channel, payload)))
+                answer = self._webhook(path, payload)
+            else:
+                answer = Answer(200, json.dumps(self._api(method, token, channel, payload)))
+            return RESET if planned == TAKEN_THEN_RESET else answer
 
     def _limited(self, channel: str) -> Answer | None:
         before = self._taken_at.get(channel)
@@ -155,6 +163,7 @@ class SlackServer:
         return {"ok": False, "error": "message_not_found"}
 
     def _add(self, channel: str, payload: dict[str, Any]) -> str:
+        self.posts.append(payload)
         ts = f"1795918051.{len(self.messages):06}"
         thread = str(payload.get("thread_ts", ""))
         self.messages.append(Message(channel, ts, payload, thread))
@@ -194,10 +203,13 @@ def _handler(server: SlackServer) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(data)
 
         def _leave(self, answer: Answer) -> None:
-            """Close without an answer; a slow server has sent its head and nothing more."""
-            if answer is SLOW:
-                self.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n")
+            """Hold the connection until the caller gives up, or reset it at once."""
             self.close_connection = True
+            if answer == SLOW:
+                self.rfile.read(1)
+            else:
+                linger = struct.pack("ii", 1, 0)
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
 
         def log_message(self, format: str, *args: Any) -> None:
             pass

@@ -44,7 +44,7 @@ def test_an_ok_updates_the_message_and_tells_its_thread(
     first, line = notifications.slack.messages
     assert first.text == "✅ RESOLVED Something about a"
     assert line.thread_ts == first.ts
-    assert "*Over after* 25 min" in line.text
+    assert "UTC> after 25 min, since <!date^" in line.text
 
 
 def test_an_ok_by_webhook_says_what_is_over(notifications: Notifications, alarm: Alarm) -> None:
@@ -54,7 +54,7 @@ def test_an_ok_by_webhook_says_what_is_over(notifications: Notifications, alarm:
     notifications.send(alarm("a", "OK", minute=25))
     _, line = notifications.slack.messages
     assert "✅ RESOLVED Something about a" in line.text
-    assert "*Over after* 25 min" in line.text
+    assert "UTC> after 25 min, since <!date^" in line.text
 
 
 def test_a_flapping_alarm_stays_in_one_thread(notifications: Notifications, alarm: Alarm) -> None:
@@ -135,10 +135,15 @@ BUSY = [Answer(500), Answer(503, "rollup_error"), Answer(502, "<html>"), RESET, 
 @pytest.mark.parametrize("answer", BUSY, ids=["500", "503", "502", "reset", "slow"])
 @pytest.mark.parametrize("webhook", [False, True], ids=["bot", "webhook"])
 def test_a_passing_failure_is_tried_again(
-    answer: Answer, webhook: bool, notifications: Notifications, alarm: Alarm
+    answer: Answer,
+    webhook: bool,
+    notifications: Notifications,
+    alarm: Alarm,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if webhook:
         notifications.use(notifications.slack.webhook)
+    monkeypatch.setattr("assets.functions.slack_notifier.slack._TIMEOUT_SECONDS", 0.3)
     notifications.slack.answers = [answer, answer]
     assert notifications.send(alarm("a")) == []
     assert len(notifications.slack.messages) == 1
@@ -307,8 +312,12 @@ def test_quiet_hours_send_all_but_critical_to_the_quiet_channel(
 
 
 def test_no_secret_appears_in_logs_errors_or_dead_letters(
-    notifications: Notifications, alarm: Alarm, capsys: pytest.CaptureFixture[str]
+    notifications: Notifications,
+    alarm: Alarm,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("assets.functions.slack_notifier.slack._TIMEOUT_SECONDS", 0.05)
     failures = [*BUSY, *PERMANENT, Answer(429, "rate_limited", 300), Answer(200, "invalid")]
     secrets = [notifications.slack.api_secret(), notifications.slack.webhook]
     secrets += [f"http://127.0.0.1:1{WEBHOOK_PATH}", f"https://[{WEBHOOK_PATH}"]

@@ -268,7 +268,7 @@ def test_a_resolved_alarm_says_for_how_long_it_was_raised() -> None:
     story = Story(
         alert(state="ok", time="2026-11-29T02:37:31.000Z"), since="2026-11-29T02:07:31.000Z"
     )
-    assert "*Over after* 30 min" in reply(story)["text"]
+    assert "|2026-11-29 02:37:31 UTC> after 30 min, since <!date^" in reply(story)["text"]
     assert message(story)["text"] == "✅ RESOLVED t"
 
 

@@ -236,10 +236,11 @@ REFUSED = [
         [
             (
                 "fleet:\n",
-                "fleet:\n  head_node: {policies: ['arn:aws:iam::aws:policy/AdministratorAccess']}\n",
+                "fleet:\n  head_node:\n"
+                "    policies: ['arn:aws:iam::aws:policy/AdministratorAccess']\n",
             )
         ],
-        "10: fleet.head_node.policies[0]: 'arn:aws:iam::aws:policy/AdministratorAccess' is not "
+        "11: fleet.head_node.policies[0]: 'arn:aws:iam::aws:policy/AdministratorAccess' is not "
         "the ARN of a policy that a node may have; AdministratorAccess, PowerUserAccess and "
         "IAMFullAccess are refused, since every job on a node can use the node's rights",
         id="T13 AdministratorAccess",

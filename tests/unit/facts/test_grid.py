@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trainshed.facts.grid import Grid, either
@@ -24,6 +24,7 @@ def offered(grid: Grid) -> list[int]:
     return [*grid.small, *range(grid.step, end + 1, grid.step)]
 
 
+@settings(deadline=None)
 @given(grids(), st.integers(-10, 900))
 def test_neighbours_are_the_closest_sizes_on_offer(grid: Grid, size: int) -> None:
     sizes = offered(grid)
@@ -33,6 +34,7 @@ def test_neighbours_are_the_closest_sizes_on_offer(grid: Grid, size: int) -> Non
     )
 
 
+@settings(deadline=None)
 @given(grids(), st.integers(-10, 900))
 def test_a_size_is_in_the_grid_if_it_is_on_offer(grid: Grid, size: int) -> None:
     assert (size in grid) == (size in offered(grid))

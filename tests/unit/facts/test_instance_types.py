@@ -209,6 +209,10 @@ def test_derived_facts_of_a_type_without_gpus() -> None:
     assert facts.gpu_memory_total_mib == 0
 
 
+def test_vcpus_that_do_not_divide_evenly_are_left_over() -> None:
+    assert replace(H200_NODE, gpus=7).cpus_per_gpu == 27
+
+
 def test_neuron_devices_are_not_gpus() -> None:
     facts = instance_type("trn2.48xlarge")
     assert (facts.neuron_devices, facts.neuron_cores, facts.gpus) == (16, 128, 0)

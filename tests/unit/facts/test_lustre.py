@@ -7,7 +7,7 @@ from typing import Any
 
 import botocore.session
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trainshed.facts import lustre
@@ -50,6 +50,7 @@ def valid(
     return gib == 1_200 or gib % 2_400 == 0
 
 
+@settings(deadline=None)
 @given(st.sampled_from(COMBINATIONS), st.integers(-5, 4_000).map(lambda n: n * 100))
 def test_neighbours_are_valid_and_nothing_valid_lies_between(
     combination: tuple[lustre.DeploymentType, lustre.StorageType, int | None, bool], gib: int
@@ -66,6 +67,7 @@ def test_neighbours_are_valid_and_nothing_valid_lies_between(
     assert not any(valid(*combination, other) for other in between)
 
 
+@settings(deadline=None)
 @given(st.sampled_from(COMBINATIONS), st.integers(-5, 500_000))
 def test_a_capacity_is_refused_exactly_if_it_is_not_valid(
     combination: tuple[lustre.DeploymentType, lustre.StorageType, int | None, bool], gib: int
@@ -191,6 +193,7 @@ def test_metadata_iops_that_a_capacity_comes_with(capacity_gib: int, iops: int) 
     assert lustre.minimum_metadata_iops(capacity_gib) == iops
 
 
+@settings(deadline=None)
 @given(st.integers(1, 500).map(lambda n: n * 2_400), st.integers(1, 500).map(lambda n: n * 2_400))
 def test_more_capacity_never_comes_with_fewer_metadata_iops(one: int, more: int) -> None:
     least = lustre.minimum_metadata_iops(one)

@@ -98,8 +98,9 @@ def test_what_is_not_a_zone_name_is_refused(value: str, message: str) -> None:
             'write ZoneName("us-east-1a") (zone_name in the institution file)',
         ),
         ("use1", "'use1' is not a zone id; one looks like 'use1-az4'"),
+        ("use1-az4\n", "'use1-az4\\n' is not a zone id; one looks like 'use1-az4'"),
     ],
-    ids=["name", "half an id"],
+    ids=["name", "half an id", "line end"],
 )
 def test_what_is_not_a_zone_id_is_refused(value: str, message: str) -> None:
     with pytest.raises(ValueError) as refusal:

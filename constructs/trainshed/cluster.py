@@ -1,0 +1,232 @@
+"""A whole GPU training cluster: network, shared storage, capacity and fleet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from . import facts
+from .capacity import CapacityReservation
+from .config import (
+    ExistingLustre,
+    ExistingVpc,
+    Fleet,
+    Institution,
+    Lustre,
+    NewVpc,
+    Storage,
+    TargetedReservation,
+)
+from .config.fleet_rules import addresses_needed
+from .data_bucket import DataBucket
+from .fleets import ParallelClusterFleet
+from .network import TrainingNetwork
+from .storage import LustreStorage
+
+
+class TrainingCluster(Construct):
+    """Nodes, scheduler and what they stand on, ready for jobs.
+
+    Args:
+        cluster_name: Name of the cluster, unique in account and Region.
+        fleet: Head node, login nodes and queues.
+        network: Where the nodes stand.
+        storage: The shared file system that every node mounts.
+        tags: Tags on everything that the fleet makes. Default: none.
+        known_types: Facts of instance types by name. Default: trainshed's own table.
+
+    Raises:
+        ValueError: The fleet does not fit its backend; with every reason.
+
+    Example::
+
+        network = TrainingNetwork(stack, "Network", zone=facts.ZoneName("us-east-1a"))
+        storage = LustreStorage(stack, "Storage", vpc=network.vpc, subnet=network.compute_subnet,
+                                client_security_group=network.efa_security_group,
+                                lustre=Lustre(capacity_gib=1200, throughput_mb_s_per_tib=125))
+        TrainingCluster(stack, "Cluster", cluster_name="llm", network=network, storage=storage,
+                        fleet=Fleet(queues={"train": Queue(instance_type="p5.48xlarge",
+                                                           max_nodes=4, capacity=OnDemand())}))
+    """
+
+    network: TrainingNetwork
+    """Where the nodes stand."""
+    storage: LustreStorage
+    """The shared file system."""
+    reservations: Mapping[str, CapacityReservation]
+    """Capacity Reservations made here, by queue."""
+    fleet: ParallelClusterFleet
+    """Head node, login nodes and queues."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        cluster_name: str,
+        fleet: Fleet,
+        network: TrainingNetwork,
+        storage: LustreStorage,
+        zone: facts.Zone,
+        tags: Mapping[str, str] | None = None,
+        known_types: Mapping[str, facts.InstanceType] = facts.INSTANCE_TYPES,
+    ) -> None:
+        super().__init__(scope, id)
+        self.network = network
+        self.storage = storage
+        self.reservations = {
+            name: self._reservation(name, queue, zone)
+            for name, queue in fleet.queues.items()
+            if isinstance(queue.capacity, TargetedReservation) and queue.capacity.create
+        }
+        self.fleet = ParallelClusterFleet(
+            self,
+            "Fleet",
+            cluster_name=cluster_name,
+            fleet=fleet,
+            network=network,
+            storage=storage,
+            reservations=self.reservations,
+            tags=tags,
+            known_types=known_types,
+        )
+
+    @classmethod
+    def from_institution(
+        cls,
+        scope: Construct,
+        id: str,
+        institution: Institution,
+        *,
+        network: TrainingNetwork | None = None,
+        storage: LustreStorage | None = None,
+    ) -> TrainingCluster:
+        """Make the cluster that an institution's file describes.
+
+        Args:
+            scope: Where the cluster stands in the construct tree.
+            id: Its id there.
+            institution: The file, as ``trainshed.config.load`` reads it.
+            network: An existing network. Default: the one that the file describes.
+            storage: An existing file system. Default: the one that the file describes.
+        """
+        network = network or network_of(scope, f"{id}Network", institution)
+        storage = storage or storage_of(scope, f"{id}Storage", institution, network=network)
+        return cls(
+            scope,
+            id,
+            cluster_name=institution.cluster_name,
+            fleet=institution.fleet,
+            network=network,
+            storage=storage,
+            zone=institution.network.place,
+            tags=institution.tags,
+            known_types=institution.known_types,
+        )
+
+
+def network_of(scope: Construct, id: str, institution: Institution) -> TrainingNetwork:
+    """Make, or import, the network that an institution's file describes."""
+    network = institution.network
+    addresses = addresses_needed(institution.fleet, institution.known_types)
+    match network.source:
+        case ExistingVpc() as existing:
+            return _existing_network(scope, id, existing, network.place, addresses)
+        case NewVpc() as new:
+            return TrainingNetwork(
+                scope,
+                id,
+                zone=network.place,
+                cidr=new.cidr,
+                internet=new.internet,
+                flow_log_retention_days=new.flow_log_retention_days,
+                compute_addresses=addresses,
+            )
+
+
+def storage_of(
+    scope: Construct, id: str, institution: Institution, *, network: TrainingNetwork
+) -> LustreStorage:
+    """Make, or import, the file system that an institution's file describes."""
+    storage = institution.storage
+    bucket = _bucket_of(scope, f"{id}Bucket", storage)
+    match storage.source:
+        case ExistingLustre() as existing:
+            imported = LustreStorage.from_attributes(
+                scope,
+                id,
+                file_system_id=existing.file_system_id,
+                dns_name=existing.dns_name,
+                mount_name=existing.mount_name,
+                security_group=ec2.SecurityGroup.from_security_group_id(
+                    scope, f"{id}SecurityGroup", existing.security_group_id
+                ),
+                mount_dir=storage.mount_dir,
+                efa=existing.efa,
+                links=storage.links,
+                bucket=bucket,
+            )
+            imported.add_client("Nodes", network.efa_security_group)
+            return imported
+        case Lustre() as lustre:
+            return LustreStorage(
+                scope,
+                id,
+                vpc=network.vpc,
+                subnet=network.compute_subnet,
+                client_security_group=network.efa_security_group,
+                lustre=lustre,
+                mount_dir=storage.mount_dir,
+                links=storage.links,
+                bucket=bucket,
+            )
+
+
+def _bucket_of(scope: Construct, id: str, storage: Storage) -> s3.IBucket | None:
+    if storage.bucket.existing:
+        return s3.Bucket.from_bucket_name(scope, id, storage.bucket.existing)
+    if any(link.bucket is None for link in storage.links.values()):
+        return DataBucket(scope, id, noncurrent_days=storage.bucket.noncurrent_days).bucket
+    return None
+
+
+def _existing_network(
+    scope: Construct, id: str, existing: ExistingVpc, zone: facts.Zone, addresses: int
+) -> TrainingNetwork:
+    zone_name = zone.value if isinstance(zone, facts.ZoneName) else None
+    efa_group, egress_group = (
+        ec2.SecurityGroup.from_security_group_id(scope, f"{id}{name}SecurityGroup", given)
+        if given
+        else None
+        for name, given in (
+            ("Efa", existing.efa_security_group_id),
+            ("Egress", existing.egress_security_group_id),
+        )
+    )
+    return TrainingNetwork(
+        scope,
+        id,
+        zone=zone,
+        vpc=ec2.Vpc.from_vpc_attributes(
+            scope,
+            f"{id}Vpc",
+            vpc_id=existing.vpc_id,
+            vpc_cidr_block=existing.cidr,
+            availability_zones=[zone.value],
+        ),
+        compute_subnet=ec2.Subnet.from_subnet_attributes(
+            scope,
+            f"{id}ComputeSubnet",
+            subnet_id=existing.compute_subnet_id,
+            availability_zone=zone_name,
+            ipv4_cidr_block=existing.compute_subnet_cidr,
+        ),
+        internet=existing.internet,
+        compute_addresses=addresses,
+        efa_security_group=efa_group,
+        efa_group_allows_itself=existing.efa_group_allows_itself,
+        egress_security_group=egress_group,
+    )
