@@ -10,7 +10,7 @@ readonly HOST_PACKAGES=(
   munge mariadb-server mariadb-client iproute2 libpmix2 mmdebstrap util-linux
 )
 readonly ROOT_PACKAGES=(
-  ca-certificates slurmctld slurmd slurmdbd slurm-client slurm-wlm-basic-plugins
+  ca-certificates mount slurmctld slurmd slurmdbd slurm-client slurm-wlm-basic-plugins
   slurm-wlm-mysql-plugin munge iproute2 procps hostname python3-minimal
   mariadb-server mariadb-client libpmix2
 )

@@ -9,7 +9,7 @@ from aws_cdk import Annotations, Stack, Token
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, DependencyGroup, IDependable
 
-from . import facts
+from . import facts, security_groups
 from .network_endpoints import (
     GATEWAY_ENDPOINTS,
     INTERFACE_ENDPOINTS,
@@ -17,15 +17,6 @@ from .network_endpoints import (
     s3_endpoint,
 )
 from .network_vpc import ClusterVpc
-from .security_groups import (
-    efa_security_group as make_efa_security_group,
-)
-from .security_groups import (
-    egress_security_group as make_egress_security_group,
-)
-from .security_groups import (
-    endpoint_security_group as make_endpoint_security_group,
-)
 from .subnets import check_addresses, subnet_plan, vpc_prefix_length_for
 
 DEFAULT_CIDR = "10.0.0.0/16"
@@ -68,6 +59,8 @@ class TrainingNetwork(Construct):
         fleet.node.add_dependency(network.ready)
     """
 
+    internet: Literal["nat", "isolated"]
+    """How nodes reach out."""
     vpc: ec2.IVpc
     """The VPC."""
     compute_subnet: ec2.ISubnet
@@ -105,6 +98,7 @@ class TrainingNetwork(Construct):
         super().__init__(scope, id)
         facts.check_zone(zone, Stack.of(self).region)
         _check_efa_group(efa_security_group, efa_group_allows_itself)
+        self.internet = internet
         self.endpoint_security_group = None
         ready = DependencyGroup()
         if vpc and compute_subnet:
@@ -131,10 +125,10 @@ class TrainingNetwork(Construct):
             self.vpc, self.compute_subnet = made.vpc, made.compute_subnet
             self.public_subnet = made.public_subnet
             ready.add(made, *self._endpoints(internet, cidr))
-        self.efa_security_group = efa_security_group or make_efa_security_group(
+        self.efa_security_group = efa_security_group or security_groups.efa_security_group(
             self, "EfaSecurityGroup", vpc=self.vpc
         )
-        self.egress_security_group = egress_security_group or make_egress_security_group(
+        self.egress_security_group = egress_security_group or security_groups.egress_security_group(
             self,
             "EgressSecurityGroup",
             vpc=self.vpc,
@@ -149,7 +143,7 @@ class TrainingNetwork(Construct):
         s3 = s3_endpoint(self, "S3Endpoint", vpc=self.vpc, subnet=self.compute_subnet)
         if internet == "nat":
             return [s3]
-        self.endpoint_security_group = make_endpoint_security_group(
+        self.endpoint_security_group = security_groups.endpoint_security_group(
             self, "EndpointSecurityGroup", vpc=self.vpc, cidr=cidr
         )
         others = isolated_endpoints(

@@ -387,10 +387,7 @@ def _first_failures(arn: str, count: int = 3) -> list[str]:
 
 
 def explain(error: Exception) -> str:
-    """Turn an exception of pcluster into text: its message, then each finding or change.
-
-    The values of a change are left out: they may be secret, and the name of the key says enough.
-    """
+    """Turn an exception of pcluster into text: its message, then each finding or change."""
     content = getattr(error, "content", None)  # of a ParallelClusterApiException
     if content is None:
         data = getattr(error, "data", None) or {}  # of a ParameterException
@@ -403,10 +400,19 @@ def explain(error: Exception) -> str:
     lines = [
         str(content.message),
         *(f"- {finding.level} {finding.type}: {finding.message}" for finding in findings),
-        *(f"- {change.parameter}: {change.message}" for change in refused),
+        *(f"- {change.parameter}: {_need(change)}" for change in refused),
         *(f"- {key}: allowed" for key in sorted(changes - {each.parameter for each in refused})),
     ]
     return "\n".join(dict.fromkeys(lines))
+
+
+def _need(change: Any) -> str:
+    """Return what a change needs, without values of more than a word: a script's arguments, say."""
+    text = str(change.message)
+    for value in (str(change.current_value), str(change.requested_value)):
+        if not re.fullmatch(r"[\w.:/-]+", value):
+            text = text.replace(f"'{value}'", "(value left out)")
+    return text
 
 
 def fit(reason: str, log_stream: str) -> str:

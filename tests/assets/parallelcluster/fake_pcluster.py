@@ -52,9 +52,9 @@ def finding(level: str, validator: str, message: str) -> SimpleNamespace:
     return SimpleNamespace(level=level, type=validator, message=message)
 
 
-def change(parameter: str, message: str | None = None, value: str = "new") -> SimpleNamespace:
+def change(parameter: str, message: str | None = None, old: str = "4") -> SimpleNamespace:
     return SimpleNamespace(
-        parameter=parameter, message=message, requested_value=value, current_value="old"
+        parameter=parameter, message=message, requested_value="5", current_value=old
     )
 
 

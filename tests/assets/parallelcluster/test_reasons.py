@@ -101,16 +101,18 @@ def test_the_configuration_is_never_logged_nor_told(
     arn = create.start()["PhysicalResourceId"]
     account.set(arn, "CREATE_COMPLETE")
     create.poll()
+    key, old = "HeadNode.CustomActions.Args", f"['{secret}']"
     pcluster.refusal = ApiError(
         "Update failure",
-        update_validation_errors=[change("HeadNode.CustomActions", "never", value=secret)],
-        change_set=[change("HeadNode.CustomActions", value=secret)],
+        update_validation_errors=[change(key, f"Restore 'Args' value to '{old}'.", old)],
+        change_set=[change(key, old=old)],
     )
     changed = {"HeadNode": {"CustomActions": {"Args": [secret, "more"]}}}
     with pytest.raises(handler.ClusterError) as refusal:
         request("Update", arn, configuration=changed).start()
     with pytest.raises(handler.ClusterError) as malformed:
         request("Update", arn, ClusterConfiguration=f'{{"a": "{secret}"').start()
+    assert str(refusal.value).endswith(f"- {key}: Restore 'Args' value to (value left out).")
     request("Delete", arn, RemovalPolicy="destroy").start()
     output = capsys.readouterr()
     for text in (output.out, output.err, str(refusal.value), str(malformed.value)):

@@ -155,7 +155,7 @@ def test_an_update_that_needs_a_stopped_fleet_lists_what_each_change_needs(
         configuration_validation_errors=None,  # type: ignore[arg-type]
         update_validation_errors=[
             change("Scheduling.SlurmSettings.ScaledownIdletime", stop),
-            change("HeadNode.InstanceType", "Update actions are not currently supported"),
+            change("HeadNode.InstanceType", "Restore 'InstanceType' to 'm7i.large'", "m7i.large"),
         ],
         change_set=[
             change("Tags[a].Value"),
@@ -168,7 +168,7 @@ def test_an_update_that_needs_a_stopped_fleet_lists_what_each_change_needs(
     assert str(refusal.value).splitlines() == [
         "this update is refused, cluster llm is untouched: Update failure",
         f"- Scheduling.SlurmSettings.ScaledownIdletime: {stop}",
-        "- HeadNode.InstanceType: Update actions are not currently supported",
+        "- HeadNode.InstanceType: Restore 'InstanceType' to 'm7i.large'",
         "- Tags[a].Value: allowed",
     ]
 

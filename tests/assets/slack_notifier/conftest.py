@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -47,6 +47,16 @@ class Context:
         return int(self.seconds * 1000)
 
 
+class Queue(Protocol):
+    """What the event source mapping does with a queue."""
+
+    def receive(self, size: int) -> list[dict[str, str]]:
+        """Take up to so many messages."""
+
+    def settle(self, batch: list[dict[str, str]], failed: set[str]) -> None:
+        """Delete what was delivered, show the rest again."""
+
+
 @dataclass
 class Notifications:
     """The handler with its queue, its secret and its Slack."""
@@ -76,10 +86,10 @@ class Notifications:
         back = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
         return [r["body"] for r in records if r["messageId"] in back]
 
-    def run_queue(self, size: int = 20, most_rounds: int = 2000) -> int:
+    def run_queue(self, queue: Queue, size: int = 20, most_rounds: int = 2000) -> int:
         """Run the handler over the queue until it is empty; return the number of invocations."""
         for number in range(most_rounds):
-            batch = self.aws.receive(size)
+            batch = queue.receive(size)
             if not batch:
                 return number
             try:
@@ -87,7 +97,7 @@ class Notifications:
                 failed = {f["itemIdentifier"] for f in answer["batchItemFailures"]}
             except handler_module.NothingDeliveredError:
                 failed = {record["messageId"] for record in batch}
-            self.aws.settle(batch, failed)
+            queue.settle(batch, failed)
             self.clock.now += 1
         raise AssertionError("the queue does not become empty")
 

@@ -24,7 +24,7 @@ _LIMITS = {"header": 150, "section": 3000}
 
 
 class Answer(NamedTuple):
-    """What the server answers once; 0 resets the connection, -1 is too slow, -2 takes and resets."""
+    """What the server answers once; 0 resets, -1 is too slow, -2 takes and resets."""
 
     status: int
     body: str = ""

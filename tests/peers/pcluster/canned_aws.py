@@ -42,6 +42,7 @@ class CannedAws:
         os.environ["AWS_DEFAULT_REGION"] = region
         session: Any = botocore.session.get_session()
         session.register_component("data_loader", _LOADER)
+        session.set_credentials("none", "none")
         session.register("before-parameter-build", _remember)
         session.register("before-call", self._answer)
         boto3.setup_default_session(botocore_session=session, region_name=region)

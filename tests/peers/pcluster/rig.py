@@ -62,7 +62,7 @@ def validate(cases: Sequence[Case]) -> list[Verdict]:
     new = {key: case for key, case in zip(keys, cases, strict=True) if key not in _VERDICTS}
     if new:
         document = {
-            "instance_types": _instance_types(new.values()),
+            "instance_types": instance_types(new.values()),
             "cases": [vars(case) for case in new.values()],
         }
         answers = json.loads(run("tests.peers.pcluster.offline", json.dumps(document)))
@@ -77,13 +77,12 @@ _VERDICTS: dict[str, Verdict] = {}
 
 def run(module: str, document: str = "") -> str:
     """Run a module inside the venv of aws-parallelcluster and return its standard output."""
-    # The AWS of the developer must stay out of reach, and jsii of CDK 1 quiet about its Node.
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("AWS_")}
-    hushed = {f"JSII_SILENCE_WARNING_{kind}": "1" for kind in ("UNTESTED_NODE_VERSION",)}
+    # The AWS account of the developer stays out of reach.
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("AWS_")}
     done = subprocess.run(
         [python(), "-m", module],
         cwd=ROOT,
-        env={**kept, **hushed, "AWS_EC2_METADATA_DISABLED": "true", "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**environment, "AWS_CONFIG_FILE": os.devnull},
         input=document,
         capture_output=True,
         text=True,
@@ -100,7 +99,7 @@ def python() -> str:
     return str(ROOT / ".cache" / "pcluster-3.16.1" / "bin" / "python")
 
 
-def _instance_types(cases: Any) -> dict[str, Any]:
+def instance_types(cases: Any) -> dict[str, Any]:
     """Return moto's copy of what EC2 says of each instance type that the cases name."""
     named = {text for case in cases for text in _texts([case.config, case.world])}
     return {name: facts for name, facts in _catalogue().items() if name in named}

@@ -116,8 +116,8 @@ class Lab:
     """
 
     def __init__(self, work: Path, root: Path) -> None:
-        self.work = work
-        self.root = root
+        self.work = work.resolve()
+        self.root = root.resolve()
         self.machines: dict[str, Machine] = {}
         self._name = f"{_PREFIX}-{os.getpid()}-{work.name}"
         self._process: subprocess.Popen[bytes] | None = None
@@ -164,15 +164,20 @@ class Lab:
                 stdout=log,
                 stderr=log,
             )
-        wait_until(started.exists, f"the start of {name}")
+        wait_until(lambda: self._alive(name, process) and started.exists(), f"the start of {name}")
         pid = _only_child(_only_child(process.pid))
         self._plug_in(pid, address)
         machine = Machine(name, pid, cgroup, process)
-        wait_until(
-            lambda: Path(f"/proc/{pid}/root/run/booted").exists(), f"{name} to boot", seconds=20
-        )
+        booted = Path(f"/proc/{pid}/root/run/booted")
+        wait_until(lambda: self._alive(name, process) and booted.exists(), f"{name} to boot")
         self.machines[name] = machine
         return machine
+
+    def _alive(self, name: str, process: subprocess.Popen[bytes]) -> bool:
+        if process.poll() is not None:
+            log = (self.work / name / "init.log").read_text(errors="replace")
+            raise CommandError(f"{name} ended while it booted: {log}")
+        return True
 
     def _plug_in(self, pid: int, address: str) -> None:
         port = f"port{address.rsplit('.', 1)[-1]}"

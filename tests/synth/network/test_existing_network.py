@@ -114,6 +114,13 @@ def test_an_existing_isolated_vpc_brings_a_warning_that_names_its_endpoints(
     )
 
 
+def test_who_knows_the_endpoints_acknowledges_the_warning(stack: cdk.Stack) -> None:
+    network = TrainingNetwork(stack, "Network", **existing(stack, internet="isolated"))
+    assert network.internet == "isolated"
+    cdk.Annotations.of(network).acknowledge_warning("trainshed:isolated-vpc-endpoints")
+    assert not Annotations.from_stack(stack).find_warning("/Foreign/Network", Match.any_value())
+
+
 def test_what_a_subnet_was_not_told_is_not_compared(stack: cdk.Stack) -> None:
     unknown = {"availability_zone": None, "ipv4_cidr_block": None}
     TrainingNetwork(stack, "Network", **existing(stack, subnet=unknown, compute_addresses=100_000))

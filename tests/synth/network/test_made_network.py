@@ -214,8 +214,10 @@ def test_a_fleet_comes_after_and_goes_before_all_that_carries_it(stack: cdk.Stac
 
 def test_the_subnets_are_found_through_the_vpc(stack: cdk.Stack) -> None:
     network = TrainingNetwork(stack, "Network", zone=facts.ZoneId("use1-az4"))
-    assert network.vpc.private_subnets == [network.compute_subnet]
-    assert network.vpc.public_subnets == [network.public_subnet]
+    assert network.public_subnet
+    [private], [public] = network.vpc.private_subnets, network.vpc.public_subnets
+    assert private.subnet_id == network.compute_subnet.subnet_id
+    assert public.subnet_id == network.public_subnet.subnet_id
     assert network.compute_subnet.ipv4_cidr_block == "10.0.0.0/17"
     assert network.vpc.vpc_cidr_block == "10.0.0.0/16"
     assert network.node_security_groups == (

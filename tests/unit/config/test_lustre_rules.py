@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from trainshed.config.faults import FaultsError
 from trainshed.config.lustre_rules import storage_warnings
-from trainshed.config.storage import Bucket, Lustre, RootSquash, S3Link, Storage
+from trainshed.config.storage import Bucket, Lustre, S3Link, Storage
 from trainshed.facts.lustre import EFA_STEP_GIB
 
 TOKEN = "${Token[TOKEN.1]}"
@@ -477,7 +477,7 @@ def test_this_storage_is_accepted(keys: dict[str, Any]) -> None:
 
 def test_a_plain_file_system_needs_no_warning() -> None:
     links = {"A": S3Link(path="/a", prefix="a/", direction="both")}
-    assert storage_warnings(Lustre(**SSD), links) == {}
+    assert storage_warnings(Lustre.model_validate(SSD), links) == {}
 
 
 def test_a_size_above_the_default_quota_is_named_with_the_quota() -> None:
@@ -497,7 +497,7 @@ def test_a_link_that_exports_deletions_is_named() -> None:
 
 
 def test_root_squash_on_every_node_and_beside_backups_is_named() -> None:
-    lustre = Lustre(**SSD, root_squash=RootSquash(), backups={})
+    lustre = Lustre.model_validate({**SSD, "root_squash": {}, "backups": {}})
     assert storage_warnings(lustre, {}) == {
         "root-squash-everywhere": "root_squash holds on every node, so node set-up and "
         "administrators cannot write to folders of others; name the head node in no_squash_nids",

@@ -1,0 +1,88 @@
+"""What the nodes of a ParallelCluster cluster may do beside what ParallelCluster gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from aws_cdk import Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_ssm as ssm
+from constructs import Construct
+
+from ..pcluster import Script
+
+# Session Manager: shells without keys and open ports.
+SESSION_MANAGER_POLICY = "AmazonSSMManagedInstanceCore"
+
+
+class NodePolicies(Construct):
+    """A managed policy for each kind of node: read its own scripts, nothing else.
+
+    Grants to it reach the nodes at once, running ones too. ParallelCluster makes the roles.
+
+    Args:
+        cluster_name: Name of the cluster; it is in the path of the policies, under which the
+            provider's role may attach them.
+        head_scripts: Objects that the head node reads.
+        compute_scripts: Objects that compute nodes read.
+        login_scripts: Objects that login nodes read. Empty: no policy for them.
+        head_list: Parameter that lists the head node's scripts.
+        login_list: Parameter that lists the login nodes' scripts.
+    """
+
+    head: iam.ManagedPolicy
+    """Policy of the head node."""
+    compute: iam.ManagedPolicy
+    """Policy of the compute nodes."""
+    login: iam.ManagedPolicy | None
+    """Policy of the login nodes; None without login nodes."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        cluster_name: str,
+        head_scripts: Iterable[Script],
+        compute_scripts: Iterable[Script],
+        login_scripts: Iterable[Script],
+        head_list: ssm.IStringParameter,
+        login_list: ssm.IStringParameter | None,
+    ) -> None:
+        super().__init__(scope, id)
+        self._path = f"/parallelcluster/{cluster_name}/"
+        self.head = self._policy("Head", "Head node", head_scripts, head_list)
+        self.compute = self._policy("Compute", "Compute nodes", compute_scripts, None)
+        self.login = (
+            self._policy("Login", "Login nodes", login_scripts, login_list) if login_list else None
+        )
+
+    def _policy(
+        self, id: str, who: str, scripts: Iterable[Script], list: ssm.IStringParameter | None
+    ) -> iam.ManagedPolicy:
+        partition = Stack.of(self).partition
+        places = dict.fromkeys((script.bucket, script.key) for script in scripts)
+        objects = [f"arn:{partition}:s3:::{bucket}/{key}" for bucket, key in places]
+        statements = [
+            iam.PolicyStatement(sid="ReadScripts", actions=["s3:GetObject"], resources=objects)
+        ]
+        if list:
+            statements.append(
+                iam.PolicyStatement(
+                    sid="ReadListOfScripts",
+                    actions=["ssm:GetParameter"],
+                    resources=[list.parameter_arn],
+                )
+            )
+        return iam.ManagedPolicy(
+            self,
+            id,
+            path=self._path,
+            description=f"{who} of a ParallelCluster cluster",
+            statements=statements,
+        )
+
+
+def session_manager_policy_arn(scope: Construct) -> str:
+    """Return the ARN of AWS's policy for Session Manager, in the partition of the stack."""
+    return f"arn:{Stack.of(scope).partition}:iam::aws:policy/{SESSION_MANAGER_POLICY}"

@@ -1,0 +1,33 @@
+"""The README's examples work as they stand there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import aws_cdk as cdk
+from aws_cdk import assertions
+
+from trainshed.cli.checked import load_checked
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+
+
+def block(language: str) -> str:
+    found = re.search(rf"```{language}\n(.*?)```", README, re.DOTALL)
+    assert found
+    return found[1]
+
+
+def test_the_readme_file_loads(tmp_path: Path) -> None:
+    path = tmp_path / "uni.yaml"
+    path.write_text(block("yaml"))
+    assert load_checked(path).cluster_name == "uni"
+
+
+def test_the_readme_stack_synthesises() -> None:
+    stack = cdk.Stack(cdk.App(), "Readme")
+    exec(block("python"), {"stack": stack})
+    template = assertions.Template.from_stack(stack)
+    template.resource_count_is("AWS::FSx::FileSystem", 1)
+    template.resource_count_is("Custom::TrainshedParallelCluster", 1)
