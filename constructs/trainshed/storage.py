@@ -76,8 +76,6 @@ class LustreStorage(LustreMetrics, Construct):
     """Warnings and errors of links; None where they are not logged, or logged elsewhere."""
     efa: bool
     """Nodes can reach it over EFA."""
-    capacity_gib: int | None
-    """Size in GiB; None where it is not known."""
     associations: Mapping[str, fsx.CfnDataRepositoryAssociation]
     """Links to S3, by name."""
 
@@ -204,6 +202,9 @@ class LustreStorage(LustreMetrics, Construct):
 
     def add_client(self, name: str, security_group: ec2.ISecurityGroup) -> None:
         """Let one more group of nodes mount the file system.
+
+        EC2 refuses a rule that a group has already: for groups that were imported with these rules
+        in place there is nothing to call.
 
         Args:
             name: Name of the nodes, part of construct ids: ``Login``.

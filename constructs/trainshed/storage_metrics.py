@@ -19,6 +19,8 @@ class LustreMetrics:
 
     file_system_id: str
     """Id of the file system."""
+    capacity_gib: int | None
+    """Size in GiB; None where it is not known."""
 
     def metric(
         self, name: str, *, statistic: str, period: cdk.Duration = _MINUTE, **dimensions: str
@@ -59,6 +61,21 @@ class LustreMetrics:
                 "60 s, since each disk is counted once a minute: use 60 s, or statistic Minimum"
             )
         return self.metric("FreeDataStorageCapacity", statistic=statistic, period=period)
+
+    def free_bytes(self, percent: float) -> int:
+        """Return how many bytes a share of the file system is: a threshold for free space.
+
+        Args:
+            percent: Share of the capacity, above 0 and below 100.
+
+        Raises:
+            ValueError: The capacity is not known, or the share is none.
+        """
+        if self.capacity_gib is None:
+            raise ValueError("the capacity of the file system is not known; pass capacity_gib")
+        if not 0 < percent < 100:
+            raise ValueError(f"percent is {percent}; a share is above 0 and below 100: use 10")
+        return int(self.capacity_gib * 2**30 * percent / 100)
 
     def metric_read_bytes(self, *, period: cdk.Duration = _MINUTE) -> cloudwatch.Metric:
         """Return the bytes that clients read in a period."""

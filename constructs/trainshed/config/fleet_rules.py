@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .. import facts
-from ..interfaces import addresses_per_node
+from ..launch import addresses_per_node
 from .capacity import CapacityBlock, TargetedReservation, reserved_nodes
 from .faults import Fault
 from .fleet import Fleet, Queue

@@ -239,11 +239,11 @@ print(json.dumps(handler({"Records": json.load(sys.stdin)}, Context())))
 """
 
 
-@pytest.mark.parametrize("request_number", [1, 2, 3])
+@pytest.mark.parametrize("request_number", [1, 2])
 def test_a_process_that_is_killed_while_slack_answers_loses_nothing(
     request_number: int, notifications: Notifications, alarm: Alarm
 ) -> None:
-    batch = [alarm(f"a{n}", "ALARM", n, severity="critical") for n in range(3)]
+    batch = [alarm("a0", severity="critical"), alarm("a1", severity="warning")]
     records = json.dumps([{"messageId": str(n), "body": body} for n, body in enumerate(batch)])
     alive: list[subprocess.Popen[str]] = []
 
@@ -266,5 +266,5 @@ def test_a_process_that_is_killed_while_slack_answers_loses_nothing(
         alive[-1].communicate(records)
         codes.append(alive[-1].returncode)
     assert codes == [-signal.SIGKILL, 0]
-    assert set(shown_moments(notifications)) == {"a0", "a1", "a2"}
-    assert len(notifications.slack.posts) <= 4
+    assert set(shown_moments(notifications)) == {"a0", "a1"}
+    assert len(notifications.slack.posts) <= 3

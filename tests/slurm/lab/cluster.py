@@ -157,11 +157,11 @@ class Cluster:
             machine = self.lab.boot(name, f"10.77.0.{number}", gpus=8)
             machine.start("munge")
             machine.start("slurmd")
-        wait_until(
-            lambda: self.head.try_run("sinfo", "-ahNt", "idle", "-o", "%N").stdout.split()
-            and set(self.head.run("sinfo", "-ahNt", "idle", "-o", "%N").split()) == set(names),
-            "idle nodes",
-        )
+        wait_until(lambda: self._idle() == set(names), f"idle nodes, not {self._idle()}")
+
+    def _idle(self) -> set[str]:
+        shown = self.head.try_run("sinfo", "-ahNt", "idle", "-o", "%N")
+        return set(shown.stdout.split()) if shown.returncode == 0 else {"no answer"}
 
     def apply(self, policy: SlurmPolicy, groups: Sequence[NodeGroup] = (COMPUTE,)) -> str:
         """Bring the accounting database to the policy with the node's own program."""

@@ -13,8 +13,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Template
 
 from trainshed import facts
-from trainshed.network import TrainingNetwork
-from trainshed.network_endpoints import INTERFACE_ENDPOINTS
+from trainshed.network import INTERFACE_ENDPOINTS, TrainingNetwork
 
 Made = Callable[[str], Template]
 Of = Callable[[Template, str], list[dict[str, Any]]]

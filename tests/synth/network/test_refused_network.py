@@ -8,7 +8,7 @@ import aws_cdk as cdk
 import pytest
 
 from trainshed import facts
-from trainshed.interfaces import addresses_per_node
+from trainshed.launch import addresses_per_node
 from trainshed.network import TrainingNetwork
 
 P5 = facts.instance_type("p5.48xlarge")

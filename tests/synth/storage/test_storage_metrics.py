@@ -68,3 +68,25 @@ def test_a_sum_of_free_bytes_over_five_minutes_is_refused(metrics: LustreMetrics
 def test_the_fullest_disk_may_be_looked_at_over_any_period(metrics: LustreMetrics) -> None:
     metric = metrics.metric_free_data_storage(statistic="Minimum", period=cdk.Duration.minutes(5))
     assert metric.period.to_seconds() == 300
+
+
+def test_a_share_of_the_capacity_is_a_threshold(metrics: LustreMetrics) -> None:
+    metrics.capacity_gib = 2400
+    assert metrics.free_bytes(10) == 240 * 2**30
+
+
+@pytest.mark.parametrize(
+    ("capacity_gib", "percent", "message"),
+    [
+        (None, 10, "the capacity of the file system is not known; pass capacity_gib"),
+        (2400, 100, "percent is 100; a share is above 0 and below 100: use 10"),
+    ],
+    ids=["unknown capacity", "everything"],
+)
+def test_a_share_of_nothing_is_refused(
+    metrics: LustreMetrics, capacity_gib: int | None, percent: float, message: str
+) -> None:
+    metrics.capacity_gib = capacity_gib
+    with pytest.raises(ValueError) as refused:
+        metrics.free_bytes(percent)
+    assert str(refused.value) == message

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from trainshed.capacity_checks import capacity_warnings, check_capacity, check_kinds
 from trainshed.config import (
     Capacity,
     CapacityBlock,
@@ -16,6 +15,7 @@ from trainshed.config import (
     TargetedReservation,
 )
 from trainshed.facts import Zone, ZoneId, ZoneName
+from trainshed.launch import capacity_warnings, check_capacity, check_kinds
 
 CR = "cr-0123456789abcdef0"
 END = datetime(2027, 3, 1, 11, 30, tzinfo=UTC)

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("module", ["launch", "interfaces", "subnets", "capacity_checks"])
+@pytest.mark.parametrize("module", ["launch", "subnets"])
 def test_launch_modules_load_first_and_without_the_cdk(module: str) -> None:
     code = (
         f"import trainshed.{module}, trainshed.config, sys; "

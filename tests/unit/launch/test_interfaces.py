@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from trainshed import facts
-from trainshed.interfaces import (
+from trainshed.launch import (
     PRIMARY_INTERFACE,
     EfaStyle,
     InterfaceType,

@@ -11,7 +11,7 @@ import moto
 import pytest
 
 from trainshed import facts
-from trainshed.interfaces import EfaStyle, efa_interfaces
+from trainshed.launch import EfaStyle, efa_interfaces
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from . import facts
+from .. import facts
 
 InterfaceType = Literal["interface", "efa", "efa-only"]
 EfaStyle = Literal["efa-only", "efa"]

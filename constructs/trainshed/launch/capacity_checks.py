@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from . import facts
-from .records import is_token
+from .. import facts
+from ..records import is_token
 
 if TYPE_CHECKING:
-    from .config.capacity import Capacity, CapacityBlock, TargetedReservation
+    from ..config.capacity import Capacity, CapacityBlock, TargetedReservation
 
 # ParallelCluster's user guide, "Placement groups and instance launch issues", read 2026-11-29,
 # names no number of nodes from which launches tend to fail; eight is ours.

@@ -9,31 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from .interfaces import (
-    PRIMARY_INTERFACE,
-    EfaStyle,
-    InterfaceType,
-    NetworkInterface,
-    addresses_per_node,
-    check_interfaces,
-    efa_interfaces,
-)
+from .interfaces import NetworkInterface
 
 if TYPE_CHECKING:
-    from .config.capacity import Capacity, TargetedReservation
-
-__all__ = [
-    "PRIMARY_INTERFACE",
-    "EfaStyle",
-    "InterfaceType",
-    "LaunchOptions",
-    "NetworkInterface",
-    "addresses_per_node",
-    "check_interfaces",
-    "efa_interfaces",
-    "launch_options",
-    "launch_template_data",
-]
+    from ..config.capacity import Capacity, TargetedReservation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,15 +9,16 @@ from aws_cdk import Annotations, Stack, Token
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, DependencyGroup, IDependable
 
-from . import facts, security_groups
-from .network_endpoints import (
+from .. import facts
+from ..subnets import check_addresses, subnet_plan, vpc_prefix_length_for
+from . import security_groups
+from .endpoints import (
     GATEWAY_ENDPOINTS,
     INTERFACE_ENDPOINTS,
     isolated_endpoints,
     s3_endpoint,
 )
-from .network_vpc import ClusterVpc
-from .subnets import check_addresses, subnet_plan, vpc_prefix_length_for
+from .vpc import ClusterVpc
 
 DEFAULT_CIDR = "10.0.0.0/16"
 DEFAULT_FLOW_LOG_RETENTION_DAYS = 365

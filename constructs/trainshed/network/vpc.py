@@ -10,8 +10,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from . import facts
-from .subnets import subnet_plan
+from .. import facts
+from ..subnets import subnet_plan
 
 EVERYWHERE = "0.0.0.0/0"
 
