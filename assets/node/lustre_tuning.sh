@@ -11,6 +11,7 @@
 # ROOT_DIR stands before every path that is read or written; empty on a node.
 set -euo pipefail
 
+PATH="$PATH:/usr/sbin:/sbin" # where lctl and lnetctl are; not every caller looks there
 readonly ROOT_DIR="${ROOT_DIR:-}"
 readonly NAME=trainshed-lustre-tuning
 readonly LARGE_CPUS=64       # "more than 64 vCPU cores"

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .. import facts
 from ..launch import addresses_per_node
+from ..records import is_token
+from ..subnets import check_addresses, subnet_plan
 from .capacity import CapacityBlock, TargetedReservation, reserved_nodes
 from .faults import Fault
 from .fleet import Fleet, Queue
-from .network import Network
-
-# VPC user guide "Subnet CIDR blocks", read 2026-11-29: AWS keeps the first four addresses of a
-# subnet and its last one.
-ADDRESSES_KEPT_BY_AWS = 5
+from .network import ExistingVpc, Network, NewVpc
 
 Types = Mapping[str, facts.InstanceType]
 
@@ -27,9 +24,32 @@ def known(instance_types: Mapping[str, Any]) -> Types:
     return {**facts.INSTANCE_TYPES, **own}
 
 
-def instance_types_are_known(fleet: Fleet, instance_types: Mapping[str, Any]) -> Iterator[Fault]:
-    """Every instance type is in the table or described in the file."""
-    table = known(instance_types)
+def fleet_faults(fleet: Fleet, *, zone: facts.Zone, types: Types) -> list[Fault]:
+    """Return what is wrong with a fleet wherever it runs; key paths begin at ``fleet``.
+
+    Args:
+        fleet: The fleet.
+        zone: Availability Zone of its nodes.
+        types: Facts of instance types by name.
+    """
+    return [
+        *_unknown_types(fleet, types),
+        *_foreign_architectures(fleet, types),
+        *_queues_above_their_types(fleet, types),
+        *_wrong_node_counts(fleet),
+        *_reservations_of_two_kinds(fleet),
+        *_foreign_reservations(fleet, zone),
+    ]
+
+
+def fleet_is_consistent(
+    fleet: Fleet, network: Network, instance_types: Mapping[str, Any]
+) -> Iterator[Fault]:
+    """The fleet agrees with itself, its instance types and its zone."""
+    yield from fleet_faults(fleet, zone=network.place, types=known(instance_types))
+
+
+def _unknown_types(fleet: Fleet, table: Types) -> Iterator[Fault]:
     for key_path, name in _types_named(fleet):
         if name not in table:
             near = facts.nearest(name)
@@ -41,9 +61,8 @@ def instance_types_are_known(fleet: Fleet, instance_types: Mapping[str, Any]) ->
             )
 
 
-def architectures_agree(fleet: Fleet, instance_types: Mapping[str, Any]) -> Iterator[Fault]:
-    """All nodes share the head node's architecture: they run one image and one Slurm."""
-    table = known(instance_types)
+def _foreign_architectures(fleet: Fleet, table: Types) -> Iterator[Fault]:
+    # All nodes run one image and one Slurm.
     head = table.get(fleet.head_node.instance_type)
     if head is None:
         return
@@ -57,9 +76,7 @@ def architectures_agree(fleet: Fleet, instance_types: Mapping[str, Any]) -> Iter
             )
 
 
-def queues_fit_their_types(fleet: Fleet, instance_types: Mapping[str, Any]) -> Iterator[Fault]:
-    """What a queue asks of its instance type, the type has."""
-    table = known(instance_types)
+def _queues_above_their_types(fleet: Fleet, table: Types) -> Iterator[Fault]:
     for name, queue in fleet.queues.items():
         kind = table.get(queue.instance_type)
         if kind is not None:
@@ -87,8 +104,7 @@ def _queue_faults(queue: Queue, kind: facts.InstanceType, table: Types) -> Itera
         )
 
 
-def node_counts_agree(fleet: Fleet) -> Iterator[Fault]:
-    """Least and most nodes agree with each other and with what is reserved."""
+def _wrong_node_counts(fleet: Fleet) -> Iterator[Fault]:
     for name, queue in fleet.queues.items():
         at = ("fleet", "queues", name)
         if queue.min_nodes is not None and queue.min_nodes > queue.max_nodes:
@@ -123,45 +139,63 @@ def _reservations_suffice(queues: Mapping[str, Queue]) -> Iterator[Fault]:
             )
 
 
-def reservations_match(fleet: Fleet, network: Network) -> Iterator[Fault]:
-    """A reservation is of the queue's type and in the cluster's zone."""
+def _reservations_of_two_kinds(fleet: Fleet) -> Iterator[Fault]:
+    """Yield the ids that are used as a block and as a reservation: they launch differently."""
+    kinds: dict[str, tuple[str, str]] = {}
+    for name, queue in fleet.queues.items():
+        capacity = queue.capacity
+        if isinstance(capacity, CapacityBlock | TargetedReservation) and capacity.reservation_id:
+            first, kind = kinds.setdefault(capacity.reservation_id, (name, capacity.kind))
+            if kind != capacity.kind:
+                yield Fault(
+                    ("fleet", "queues", name, "capacity", "kind"),
+                    f"{capacity.reservation_id} is a {capacity.kind} here and a {kind} in {first}; "
+                    "it is one of them: its page in the EC2 console says which",
+                )
+
+
+def _foreign_reservations(fleet: Fleet, zone: facts.Zone) -> Iterator[Fault]:
     for name, queue in fleet.queues.items():
         capacity = queue.capacity
         if not isinstance(capacity, CapacityBlock | TargetedReservation):
             continue
         at = ("fleet", "queues", name, "capacity")
-        if capacity.instance_type and capacity.instance_type != queue.instance_type:
+        if capacity.instance_type not in (None, queue.instance_type):
             yield Fault(
                 (*at, "instance_type"),
                 f"the reservation is for {capacity.instance_type} and the queue for "
                 f"{queue.instance_type}; they have to be the same",
             )
-        place = network.zone if _is_zone_name(capacity.zone) else network.zone_id
-        if capacity.zone and place and capacity.zone != place:
+        if capacity.zone and _contradicts(capacity.zone, zone):
             yield Fault(
                 (*at, "zone"),
-                f"the reservation is in {capacity.zone} and the network in {place}; "
+                f"the reservation is in {capacity.zone} and the network in {zone.value}; "
                 "a cluster stands in the zone of its capacity",
             )
+
+
+def _contradicts(one: str, zone: facts.Zone) -> bool:
+    # Names and ids of zones cannot be compared, nor what is known only at deploy time.
+    same_form = ("-az" in one) == isinstance(zone, facts.ZoneId)
+    return same_form and one != zone.value and not (is_token(one) or is_token(zone.value))
 
 
 def nodes_have_addresses(
     fleet: Fleet, network: Network, instance_types: Mapping[str, Any]
 ) -> Iterator[Fault]:
     """The compute subnet holds an address for every interface that takes one."""
-    cidr = network.existing.compute_subnet_cidr if network.existing else None
-    if cidr is None:
-        return
+    match network.source:
+        case ExistingVpc(compute_subnet_cidr=str() as cidr):
+            at, subnet, fix = ("existing", "compute_subnet_cidr"), cidr, "take a larger subnet"
+        case NewVpc(cidr=cidr):
+            at, subnet, fix = ("vpc", "cidr"), str(subnet_plan(cidr).compute), "take a larger cidr"
+        case _:
+            return
     needed = addresses_needed(fleet, known(instance_types))
-    available = ipaddress.IPv4Network(cidr).num_addresses - ADDRESSES_KEPT_BY_AWS
-    if needed > available:
-        yield Fault.at(
-            "network",
-            "existing",
-            "compute_subnet_cidr",
-            reason=f"{cidr} has {available} addresses and the fleet needs {needed}; take a larger "
-            "subnet, fewer nodes, or efa_interface: efa-only, which takes none",
-        )
+    try:
+        check_addresses(subnet, needed, fix=f"{fix}, fewer nodes, or efa_interface: efa-only")
+    except ValueError as error:
+        yield Fault.at("network", *at, reason=str(error))
 
 
 def addresses_needed(fleet: Fleet, types: Types) -> int:
@@ -186,15 +220,4 @@ def _types_named(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], str]]:
         yield ("fleet", "queues", name, "instance_type"), queue.instance_type
 
 
-def _is_zone_name(zone: str | None) -> bool:
-    return bool(zone) and str(zone)[-1].isalpha()
-
-
-FLEET_RULES = (
-    instance_types_are_known,
-    architectures_agree,
-    queues_fit_their_types,
-    node_counts_agree,
-    reservations_match,
-    nodes_have_addresses,
-)
+FLEET_RULES = (fleet_is_consistent, nodes_have_addresses)

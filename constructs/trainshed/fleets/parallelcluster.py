@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from aws_cdk import CustomResource, Duration, RemovalPolicy, Stack, Token
+from aws_cdk import CustomResource, RemovalPolicy, Stack, Token
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct, IDependable
 
 from .. import facts
+from ..config.capacity import CapacityBlock
 from ..config.faults import refuse
 from ..config.fleet import Fleet
-from ..pcluster import (
-    References,
-    Surroundings,
-    configuration_faults,
-    fleet_faults,
-    render,
-)
+from ..pcluster import References, Surroundings, configuration_faults, fleet_faults, render
 from ..pcluster.render import SlurmSetting
-from .node_policies import session_manager_policy_arn
+from .node_policies import NodePolicies, session_manager_policy_arn
 from .node_scripts import NodeScript
-from .parallelcluster_nodes import ParallelClusterNodes
+from .parallelcluster_nodes import FleetStorage, ParallelClusterNodes
 from .provider import ParallelClusterProvider
+
+SCHEMA_VERSION = "1"
+"""Of the properties that the provider's functions read."""
 
 
 class FleetNetwork(Protocol):
@@ -41,3 +40,216 @@ class FleetNetwork(Protocol):
     @property
     def ready(self) -> IDependable:
         """What has to be there before a node starts, and to go after the last one."""
+
+
+class ParallelClusterFleet(Construct):
+    """An AWS ParallelCluster cluster: head node, login nodes and queues on a network and a storage.
+
+    The cluster is a CloudFormation stack of its own, made by trainshed's provider. It is retained
+    when this leaves its stack, unless the record says ``removal: destroy``.
+
+    Args:
+        cluster_name: Name of the cluster. It cannot change.
+        fleet: The fleet.
+        network: Where nodes stand.
+        storage: The shared file system; its rules let in the groups of ``network``.
+        known_types: Facts of instance types by name. Default: those of ``trainshed.facts``.
+        tags: Tags on everything that ParallelCluster makes. Default: none.
+        reservation_ids: Reservations that the app makes, by queue. Default: none.
+        isolated: Nodes cannot reach the internet, hence not Route 53 either.
+        slurm_settings: Lines for slurm.conf, before those of the record.
+        queue_slurm_settings: Settings of the partition that a queue is, by queue. Default: none.
+        head_scripts: Scripts that the head node runs at boot and after each change of any.
+
+    Raises:
+        FaultsError: ParallelCluster would refuse it, or a node would fail of it; every fault.
+
+    Example::
+
+        fleet = ParallelClusterFleet(
+            stack, "Fleet", cluster_name="kait", fleet=fleet, network=network, storage=storage
+        )
+    """
+
+    cluster_name: str
+    """Name of the cluster."""
+    head_node_instance_id: str
+    """EC2 id of the head node."""
+    head_node_private_ip: str
+    """Address of the head node in the VPC."""
+    stack_arn: str
+    """ARN of the stack that ParallelCluster made."""
+    status_arn: str
+    """The same: its status is the cluster's."""
+    security_groups: Sequence[ec2.ISecurityGroup]
+    """Groups of every node, beside those that ParallelCluster makes."""
+    policies: NodePolicies
+    """Policies of head, compute and login nodes; grants go to them."""
+    log_group_prefix: str
+    """How the name of the cluster's log group begins; ParallelCluster adds the time of creation."""
+    configuration: Mapping[str, Any]
+    """The cluster configuration, with CDK tokens."""
+    provider: ParallelClusterProvider
+    """The provider of the custom resource."""
+    resource: CustomResource
+    """The custom resource."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        cluster_name: str,
+        fleet: Fleet,
+        network: FleetNetwork,
+        storage: FleetStorage,
+        known_types: Mapping[str, facts.InstanceType] = facts.INSTANCE_TYPES,
+        tags: Mapping[str, str] | None = None,
+        reservation_ids: Mapping[str, str] | None = None,
+        isolated: bool = False,
+        slurm_settings: Sequence[SlurmSetting] = (),
+        queue_slurm_settings: Mapping[str, SlurmSetting] | None = None,
+        head_scripts: Sequence[NodeScript] = (),
+    ) -> None:
+        super().__init__(scope, id)
+        refuse(fleet_faults(fleet, cluster_name=cluster_name, known_types=known_types))
+        nodes = ParallelClusterNodes(
+            self,
+            "Nodes",
+            cluster_name=cluster_name,
+            fleet=fleet,
+            storage=storage,
+            known_types=known_types,
+            head_scripts=head_scripts,
+        )
+        self.cluster_name = cluster_name
+        self.security_groups = tuple(network.node_security_groups)
+        self.policies = nodes.policies
+        self.configuration = render(
+            fleet,
+            self._references(network, storage, nodes, reservation_ids or {}, isolated=isolated),
+            known_types=known_types,
+            tags=tags,
+            slurm_settings=slurm_settings,
+            queue_slurm_settings=queue_slurm_settings,
+        )
+        refuse(configuration_faults(self.configuration, self._surroundings(fleet, known_types)))
+        self.provider = self._provider(fleet, nodes)
+        self.resource = self._resource(fleet)
+        self.resource.node.add_dependency(network.ready, storage, nodes)
+        self._attributes()
+
+    @property
+    def head_grant_principal(self) -> iam.IGrantable:
+        """Who to grant what the head node may do."""
+        return self.policies.head
+
+    @property
+    def compute_grant_principal(self) -> iam.IGrantable:
+        """Who to grant what compute nodes, and so every job with root rights, may do."""
+        return self.policies.compute
+
+    def _references(
+        self,
+        network: FleetNetwork,
+        storage: FleetStorage,
+        nodes: ParallelClusterNodes,
+        reservation_ids: Mapping[str, str],
+        *,
+        isolated: bool,
+    ) -> References:
+        sessions = session_manager_policy_arn(self)
+        policies = nodes.policies
+        subnet_id = network.compute_subnet.subnet_id
+        return References(
+            region=Stack.of(self).region,
+            head_subnet_id=subnet_id,
+            compute_subnet_id=subnet_id,
+            security_group_ids=tuple(g.security_group_id for g in self.security_groups),
+            file_system_id=storage.file_system_id,
+            mount_dir=storage.mount_dir,
+            head_policy_arns=(sessions, policies.head.managed_policy_arn),
+            compute_policy_arns=(sessions, policies.compute.managed_policy_arn),
+            login_policy_arns=(
+                (sessions, policies.login.managed_policy_arn) if policies.login else ()
+            ),
+            head_actions=nodes.head_actions,
+            login_actions=nodes.login_actions,
+            queue_actions=nodes.queue_actions,
+            reservation_ids=reservation_ids,
+            isolated=isolated,
+        )
+
+    def _surroundings(
+        self, fleet: Fleet, known_types: Mapping[str, facts.InstanceType]
+    ) -> Surroundings:
+        stack_name = Stack.of(self).stack_name
+        blocks = (queue.capacity for queue in fleet.queues.values())
+        return Surroundings(
+            cluster_name=self.cluster_name,
+            stack_name=None if Token.is_unresolved(stack_name) else stack_name,
+            capacity_block_ids=frozenset(
+                block.reservation_id for block in blocks if isinstance(block, CapacityBlock)
+            ),
+            file_system_group_ids=frozenset(g.security_group_id for g in self.security_groups),
+            attachable_policies=self._attachable(fleet),
+            known_types=known_types,
+        )
+
+    def _attachable(self, fleet: Fleet) -> tuple[str, ...]:
+        own = (self.policies.head, self.policies.compute, self.policies.login)
+        named = [*fleet.head_node.policies, *(p for q in fleet.queues.values() for p in q.policies)]
+        partition = Stack.of(self).partition
+        arns = [
+            session_manager_policy_arn(self),
+            # ParallelCluster adds it to every role of a cluster with CloudWatch logs.
+            f"arn:{partition}:iam::aws:policy/CloudWatchAgentServerPolicy",
+            *(policy.managed_policy_arn for policy in own if policy),
+            *named,
+        ]
+        return tuple(dict.fromkeys(arns))
+
+    def _provider(self, fleet: Fleet, nodes: ParallelClusterNodes) -> ParallelClusterProvider:
+        options = fleet.parallelcluster
+        return ParallelClusterProvider(
+            self,
+            "Provider",
+            cluster_name=self.cluster_name,
+            attachable_policy_arns=self._attachable(fleet),
+            script_bucket_arns=nodes.script_bucket_arns,
+            script_arns=nodes.script_arns,
+            secret_arns=(fleet.accounting.password_secret_arn,) if fleet.accounting else (),
+            permissions_boundary_arn=options.permissions_boundary_arn,
+            layer_bucket=options.layer_bucket,
+            layer_key=options.layer_key,
+            log_retention_days=fleet.monitoring.log_retention_days,
+        )
+
+    def _resource(self, fleet: Fleet) -> CustomResource:
+        options = fleet.parallelcluster
+        resource = CustomResource(
+            self,
+            "Resource",
+            resource_type="Custom::TrainshedParallelCluster",
+            service_token=self.provider.service_token,
+            service_timeout=self.provider.timeout,
+            # The provider decides, by RemovalPolicy below, once CloudFormation asks it to delete.
+            removal_policy=RemovalPolicy.DESTROY,
+            properties={
+                "SchemaVersion": SCHEMA_VERSION,
+                "ClusterName": self.cluster_name,
+                # One text: CloudFormation would turn numbers and booleans into texts.
+                "ClusterConfiguration": Stack.of(self).to_json_string(self.configuration),
+                "RemovalPolicy": options.removal,
+                "RollbackOnFailure": "true",
+                "SuppressValidators": json.dumps(list(options.suppress_validators)),
+                "ValidationFailureLevel": "ERROR",
+            },
+        )
+        return resource
+
+    def _attributes(self) -> None:
+        self.head_node_instance_id = self.resource.get_att_string("HeadNodeInstanceId")
+        self.head_node_private_ip = self.resource.get_att_string("HeadNodePrivateIp")
+        self.stack_arn = self.status_arn = self.resource.get_att_string("StackArn")
+        self.log_group_prefix = f"/aws/parallelcluster/{self.cluster_name}-"

@@ -146,7 +146,9 @@ class ParallelClusterProvider(Construct):
             )
             acknowledgments.of_permissions(policy)
             policies.append(policy)
-        return self._role("OnEventRole", "Makes, changes and deletes a cluster", *policies, write_log)
+        return self._role(
+            "OnEventRole", "Makes, changes and deletes a cluster", *policies, write_log
+        )
 
     def _is_complete_role(self, rights: Scope, write_log: iam.ManagedPolicy) -> iam.IRole:
         look = iam.PolicyStatement(

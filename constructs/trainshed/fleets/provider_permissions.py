@@ -22,68 +22,23 @@ from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 
 # What pcluster and CloudFormation read of EC2. None of these takes a resource.
-EC2_READ = (
-    "AvailabilityZones CapacityBlockStatus CapacityReservations Images InstanceAttribute "
-    "InstanceStatus InstanceTypeOfferings InstanceTypes Instances KeyPairs LaunchTemplateVersions "
-    "LaunchTemplates NetworkInterfaces PlacementGroups RouteTables SecurityGroupRules "
-    "SecurityGroups Snapshots Subnets Tags Volumes VpcAttribute Vpcs"
-).split()
 
-EC2_WRITE = (
-    "AttachNetworkInterface AuthorizeSecurityGroupEgress AuthorizeSecurityGroupIngress "
-    "CreateLaunchTemplate CreateLaunchTemplateVersion CreateNetworkInterface CreatePlacementGroup "
-    "CreateSecurityGroup CreateTags DeleteLaunchTemplate DeleteNetworkInterface "
-    "DeletePlacementGroup DeleteSecurityGroup DeleteTags ModifyLaunchTemplate "
-    "ModifyNetworkInterfaceAttribute RevokeSecurityGroupEgress RevokeSecurityGroupIngress "
-    "RunInstances"
-).split()
 
-EC2_RESOURCES = (
-    "capacity-reservation instance key-pair launch-template network-interface placement-group "
-    "security-group subnet volume vpc"
-).split()
+EC2_RESOURCES = [
+    "capacity-reservation",
+    "instance",
+    "key-pair",
+    "launch-template",
+    "network-interface",
+    "placement-group",
+    "security-group",
+    "subnet",
+    "volume",
+    "vpc",
+]
 
 CLUSTER_TAG = "parallelcluster:cluster-name"
 
-_DYNAMODB = (
-    "CreateTable DeleteTable DescribeTable GetItem ListTagsOfResource PutItem Query TagResource "
-    "UntagResource UpdateItem"
-).split()
-_S3_BUCKET = (
-    "CreateBucket GetBucketLocation GetBucketPolicy GetBucketVersioning GetEncryptionConfiguration "
-    "ListBucket ListBucketVersions PutBucketPolicy PutBucketVersioning PutEncryptionConfiguration"
-).split()
-_S3_OBJECT = "DeleteObject DeleteObjectVersion GetObject GetObjectVersion PutObject".split()
-_INSTANCE_PROFILE = (
-    "AddRoleToInstanceProfile CreateInstanceProfile DeleteInstanceProfile GetInstanceProfile "
-    "RemoveRoleFromInstanceProfile"
-).split()
-_LOGS = (
-    "CreateLogGroup DeleteLogGroup DeleteMetricFilter DescribeMetricFilters ListTagsForResource "
-    "PutMetricFilter PutRetentionPolicy TagResource UntagResource"
-).split()
-_CLOUDWATCH = (
-    "DeleteAlarms DeleteDashboards GetDashboard PutCompositeAlarm PutDashboard PutMetricAlarm"
-).split()
-_ROUTE53 = (
-    "ChangeResourceRecordSets ChangeTagsForResource DeleteHostedZone GetChange GetHostedZone "
-    "ListQueryLoggingConfigs ListResourceRecordSets"
-).split()
-_LAMBDA = (
-    "AddPermission CreateFunction DeleteFunction GetFunction GetFunctionConfiguration "
-    "InvokeFunction ListTags RemovePermission TagResource UntagResource UpdateFunctionConfiguration"
-).split()
-_RESOURCE_GROUPS = ["GetGroupConfiguration", "ListGroupResources"]
-_AUTOSCALING = (
-    "CreateAutoScalingGroup CreateOrUpdateTags DeleteAutoScalingGroup DeleteLifecycleHook "
-    "DeleteTags PutLifecycleHook UpdateAutoScalingGroup"
-).split()
-_AUTOSCALING_READ = "AutoScalingGroups LifecycleHooks ScalingActivities".split()
-_BALANCER = (
-    "AddTags CreateListener CreateLoadBalancer CreateTargetGroup DeleteListener DeleteLoadBalancer "
-    "DeleteTargetGroup ModifyLoadBalancerAttributes ModifyTargetGroup RemoveTags"
-).split()
-_BALANCER_READ = "Listeners LoadBalancers Tags TargetGroups TargetHealth".split()
 
 
 @dataclass(frozen=True)
@@ -126,10 +81,10 @@ def ec2_statements(scope: Scope) -> list[iam.PolicyStatement]:
     here = {"StringEquals": {"aws:RequestedRegion": scope.stack.region}}
     resources = [scope.arn("ec2", f"{kind}/*") for kind in EC2_RESOURCES]
     return [
-        _allow("Ec2Read", _actions("ec2", EC2_READ, "Describe"), ["*"], here),
+        _allow("Ec2Read", actions.EC2_READ, ["*"], here),
         _allow(
             "Ec2Write",
-            _actions("ec2", EC2_WRITE),
+            actions.EC2_WRITE,
             [
                 *resources,
                 scope.arn("ec2", "image/*", account=False),
@@ -170,9 +125,9 @@ def stack_statements(scope: Scope) -> list[iam.PolicyStatement]:
             _actions("cloudformation", [*read.split(), "GetTemplate", "DeleteStack"]),
             stacks,
         ),
-        _allow("Tables", _actions("dynamodb", _DYNAMODB), tables),
-        _allow("ArtifactBucket", _actions("s3", _S3_BUCKET), [bucket]),
-        _allow("Artifacts", _actions("s3", _S3_OBJECT), [f"{bucket}/*"]),
+        _allow("Tables", actions.DYNAMODB, tables),
+        _allow("ArtifactBucket", actions.S3_BUCKET, [bucket]),
+        _allow("Artifacts", actions.S3_OBJECT, [f"{bucket}/*"]),
         # pcluster makes sure that each script and its bucket are there.
         _allow("Scripts", ["s3:GetObject"], scope.script_arns),
         _allow("ScriptBuckets", ["s3:ListBucket"], scope.script_bucket_arns),
@@ -194,7 +149,7 @@ def iam_statements(scope: Scope) -> list[iam.PolicyStatement]:
         _allow("RolesWrite", _actions("iam", write.split()), roles, bounded),
         _allow(
             "RolesKeep",
-            _actions("iam", "DeleteRole GetRole GetRolePolicy TagRole UntagRole".split()),
+            _actions("iam", ["DeleteRole", "GetRole", "GetRolePolicy", "TagRole", "UntagRole"]),
             roles,
         ),
         _allow(
@@ -207,7 +162,7 @@ def iam_statements(scope: Scope) -> list[iam.PolicyStatement]:
         _allow("RolesDetach", ["iam:DetachRolePolicy"], roles),
         _allow("PoliciesRead", ["iam:GetPolicy"], scope.attachable_policy_arns),
         _allow("RolesPass", ["iam:PassRole"], roles, {"StringEqualsIfExists": passed_to}),
-        _allow("Profiles", _actions("iam", _INSTANCE_PROFILE), profiles),
+        _allow("Profiles", actions.INSTANCE_PROFILE, profiles),
         _allow(
             "LoginNodeServiceRoles",
             ["iam:CreateServiceLinkedRole"],
@@ -228,22 +183,20 @@ def service_statements(scope: Scope) -> list[iam.PolicyStatement]:
         scope.arn("cloudwatch", f"alarm:{name}-*"),
         scope.arn("cloudwatch", f"dashboard/{name}-*", region=False),
     ]
-    zones = [
-        f"arn:{scope.stack.partition}:route53:::{kind}/*" for kind in ("hostedzone", "change")
-    ]
+    zones = [f"arn:{scope.stack.partition}:route53:::{kind}/*" for kind in ("hostedzone", "change")]
     functions = scope.arn("lambda", "function:pcluster-Cleanup*")
     groups = scope.arn("resource-groups", "group/*")
     file_systems = scope.arn("fsx", "file-system/*")
     statements = [
-        _allow("Logs", _actions("logs", _LOGS), logs),
+        _allow("Logs", actions.LOGS, logs),
         _allow("LogGroups", ["logs:DescribeLogGroups"], [scope.arn("logs", "log-group:*")]),
-        _allow("Watch", _actions("cloudwatch", _CLOUDWATCH), watched),
+        _allow("Watch", actions.CLOUDWATCH, watched),
         _allow("Alarms", ["cloudwatch:DescribeAlarms"], [scope.arn("cloudwatch", "alarm:*")]),
         _allow("ZoneCreate", ["route53:CreateHostedZone"], ["*"]),
-        _allow("Zones", _actions("route53", _ROUTE53), zones),
-        _allow("Functions", _actions("lambda", _LAMBDA), [functions]),
+        _allow("Zones", actions.ROUTE53, zones),
+        _allow("Functions", actions.LAMBDA, [functions]),
         _allow("FileSystems", ["fsx:DescribeFileSystems"], [file_systems]),
-        _allow("ReservationGroups", _actions("resource-groups", _RESOURCE_GROUPS), [groups]),
+        _allow("ReservationGroups", actions.RESOURCE_GROUPS, [groups]),
         *_login_node_statements(scope),
     ]
     if scope.secret_arns:
@@ -261,13 +214,13 @@ def _login_node_statements(scope: Scope) -> list[iam.PolicyStatement]:
         for kind in ("loadbalancer/net", "listener/net", "targetgroup")
     ]
     return [
-        _allow("LoginGroups", _actions("autoscaling", _AUTOSCALING), [groups]),
-        _allow("LoginBalancers", _actions("elasticloadbalancing", _BALANCER), balancers),
+        _allow("LoginGroups", actions.AUTOSCALING, [groups]),
+        _allow("LoginBalancers", actions.BALANCER, balancers),
         _allow(
             "LoginRead",
             [
-                *_actions("autoscaling", _AUTOSCALING_READ, "Describe"),
-                *_actions("elasticloadbalancing", _BALANCER_READ, "Describe"),
+                *actions.AUTOSCALING_READ,
+                *actions.BALANCER_READ,
             ],
             ["*"],
             {"StringEquals": {"aws:RequestedRegion": scope.stack.region}},

@@ -1,6 +1,6 @@
 """How a node is launched: its interfaces, and where the instance comes from. Pure."""
 
-from .capacity_checks import capacity_warnings, check_capacity, check_kinds
+from .capacity_warnings import capacity_warnings
 from .interfaces import (
     PRIMARY_INTERFACE,
     EfaStyle,
@@ -20,9 +20,7 @@ __all__ = [
     "NetworkInterface",
     "addresses_per_node",
     "capacity_warnings",
-    "check_capacity",
     "check_interfaces",
-    "check_kinds",
     "efa_interfaces",
     "launch_options",
     "launch_template_data",

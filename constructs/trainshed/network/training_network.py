@@ -62,6 +62,8 @@ class TrainingNetwork(Construct):
 
     internet: Literal["nat", "isolated"]
     """How nodes reach out."""
+    zone: facts.Zone
+    """Availability Zone of nodes and file system."""
     vpc: ec2.IVpc
     """The VPC."""
     compute_subnet: ec2.ISubnet
@@ -100,6 +102,7 @@ class TrainingNetwork(Construct):
         facts.check_zone(zone, Stack.of(self).region)
         _check_efa_group(efa_security_group, efa_group_allows_itself)
         self.internet = internet
+        self.zone = zone
         self.endpoint_security_group = None
         ready = DependencyGroup()
         if vpc and compute_subnet:

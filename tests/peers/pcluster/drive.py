@@ -1,7 +1,7 @@
 """Run our provider against the real ParallelCluster, with an AWS that keeps stacks and objects.
 
 Runs inside the venv of aws-parallelcluster, as ``python -m tests.peers.pcluster.drive``. Standard
-input is a JSON object: ``instance_types``, ``world`` (fields of `world.World`) and ``steps``. A step
+input is a JSON object: ``instance_types``, ``world`` (fields of `world.World`), ``steps``. A step
 has an ``event``, and optionally ``entry`` (the name of the handler), ``before`` (a status that the
 cluster's stack has come to) and ``fleet`` (the status of the compute fleet). Standard output is a
 JSON object: for each of the ``steps`` its ``answer`` or ``error`` and the calls that change

@@ -6,10 +6,10 @@ import json
 import shutil
 import subprocess
 import tarfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import aws_cdk._jsii
 import pytest
 
 from assets.functions.parallelcluster import handler
@@ -29,7 +29,10 @@ OUTER, INNER = ARN.format("o" * 128, UUID), ARN.format("i" * 60, UUID)
 def runtime(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The framework's JavaScript, out of the aws-cdk-lib that we deploy with."""
     directory = tmp_path_factory.mktemp("framework")
-    (archive,) = Path(aws_cdk._jsii.__path__[0]).glob("aws-cdk-lib@*.jsii.tgz")
+    spec = find_spec("aws_cdk")
+    assert spec is not None
+    assert spec.origin is not None
+    (archive,) = Path(spec.origin).parent.glob("_jsii/aws-cdk-lib@*.jsii.tgz")
     with tarfile.open(archive) as package:
         for member in package:
             if member.name.startswith(RUNTIME) and member.name.endswith(".js"):

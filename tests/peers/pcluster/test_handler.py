@@ -32,8 +32,8 @@ def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
     return configuration
 
 
-def resource(config: dict[str, Any]) -> dict[str, Any]:
-    return config["Scheduling"]["SlurmQueues"][0]["ComputeResources"][0]  # type: ignore[no-any-return]
+def resource(config: dict[str, Any]) -> Any:
+    return config["Scheduling"]["SlurmQueues"][0]["ComputeResources"][0]
 
 
 def event(kind: str, configuration: dict[str, Any], **more: Any) -> dict[str, Any]:

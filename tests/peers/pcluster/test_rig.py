@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -29,9 +29,7 @@ RESOURCE = (*QUEUE, "ComputeResources", 0)
 GROUP, FILE_SYSTEM = "sg-0123456789abcdef0", "fs-0123456789abcdef0"
 
 
-def case(
-    change: Mapping[Sequence[str | int], Any], base: Mapping[str, Any] = P5EN, **world: Any
-) -> Case:
+def case(change: Mapping[Any, Any], base: Mapping[str, Any] = P5EN, **world: Any) -> Case:
     """Return a fixture with some keys set, by path, in an account with some facts changed."""
     config = copy.deepcopy(dict(base))
     for path, value in change.items():
@@ -71,7 +69,7 @@ BROKEN: dict[str, tuple[Case, str]] = {
     ),
     "reservation that does not exist": (
         case({}, reservations={}),
-        f"The capacity reservation '{RESERVATION}' does not exist",
+        f"The capacity reservation '{BLOCK}' does not exist",
     ),
     "reservation in another zone": (
         case({}, zones={"subnet-0123456789abcdef1": "us-east-2b"}),
@@ -79,7 +77,7 @@ BROKEN: dict[str, tuple[Case, str]] = {
     ),
     "type that does not exist": (
         case({("HeadNode", "InstanceType"): "p9.48xlarge"}),
-        "The instance type 'p9.48xlarge' is not supported.",
+        "The following supplied instance types do not exist: [p9.48xlarge]",
     ),
     "type without EFA": (
         case(
@@ -190,5 +188,5 @@ def test_what_was_judged_is_not_judged_again(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_call_without_an_answer_ends_the_run() -> None:
     storage = {"MountDir": "/efs", "Name": "efs", "StorageType": "Efs"}
     existing = {**storage, "EfsSettings": {"FileSystemId": "fs-0123456789abcdef0"}}
-    with pytest.raises(RuntimeError, match="the canned AWS has no answer to: efs.Describe"):
+    with pytest.raises(RuntimeError, match=r"the canned AWS has no answer to: efs\.Describe"):
         validate([case({("SharedStorage",): [existing]})])

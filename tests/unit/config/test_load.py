@@ -322,10 +322,28 @@ REFUSED = [
             ),
             ("max_nodes: 4", "max_nodes: 8\n      efa_interface: efa"),
         ],
-        "10: network.existing.compute_subnet_cidr: 10.0.1.0/24 has 251 addresses and the fleet "
-        "needs 257; take a larger subnet, fewer nodes, or efa_interface: efa-only, "
-        "which takes none",
-        id="A7 subnet runs out of addresses",
+        "10: network.existing.compute_subnet_cidr: the compute subnet 10.0.1.0/24 has 251 "
+        "addresses (5 more are AWS's) and 257 are needed; take a larger subnet, fewer nodes, "
+        "or efa_interface: efa-only",
+        id="A7 existing subnet runs out of addresses",
+    ),
+    pytest.param(
+        [("vpc: {}", "vpc: {cidr: 10.0.0.0/25}"), ("max_nodes: 4", "max_nodes: 80")],
+        "6: network.vpc.cidr: the compute subnet 10.0.0.0/26 has 59 addresses (5 more are AWS's) "
+        "and 81 are needed; take a larger cidr, fewer nodes, or efa_interface: efa-only",
+        id="A7 new subnet runs out of addresses",
+    ),
+    pytest.param(
+        [
+            (
+                "{kind: on_demand}",
+                BLOCK + "}\n    other:\n      instance_type: p5.48xlarge\n      max_nodes: 1\n"
+                "      capacity: " + RESERVED + "}",
+            )
+        ],
+        "18: fleet.queues.other.capacity.kind: cr-0123456789abcdef0 is a targeted_reservation here "
+        "and a capacity_block in train; it is one of them: its page in the EC2 console says which",
+        id="C23 one id as two kinds",
     ),
     pytest.param(
         [("vpc: {}", "vpc: {}\n  existing: {vpc_id: vpc-1}")],

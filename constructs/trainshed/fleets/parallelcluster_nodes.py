@@ -1,0 +1,142 @@
+"""What the nodes of a ParallelCluster cluster run at boot, and may do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from aws_cdk import Stack
+from constructs import Construct
+
+from ..config.fleet import Fleet
+from ..facts import InstanceType
+from ..pcluster import NodeActions, Script
+from .node_policies import NodePolicies
+from .node_scripts import NodeScript, ScriptList, ScriptObjects, node_script
+
+# Users whose daemons need the metadata service: ParallelCluster 3.16.1 runs some of its own as
+# this one, and allows it on the head node too (aws-parallelcluster-cookbook, recipes/config/imds).
+METADATA_USERS = ("pcluster-admin",)
+
+
+class FleetStorage(Protocol):
+    """What a fleet needs of its file system; :class:`trainshed.storage.LustreStorage` has it."""
+
+    @property
+    def file_system_id(self) -> str:
+        """Id of the FSx for Lustre file system."""
+
+    @property
+    def mount_dir(self) -> str:
+        """Where every node mounts it."""
+
+    @property
+    def efa(self) -> bool:
+        """Nodes can reach it over EFA."""
+
+
+class ParallelClusterNodes(Construct):
+    """Scripts and policies of head node, login nodes and queues.
+
+    Args:
+        cluster_name: Name of the cluster.
+        fleet: The fleet.
+        storage: The shared file system.
+        known_types: Facts of instance types by name.
+        head_scripts: Further scripts of the head node, after trainshed's own.
+    """
+
+    policies: NodePolicies
+    """Policies by kind of node."""
+    head_actions: NodeActions
+    """Scripts of the head node."""
+    login_actions: NodeActions
+    """Scripts of the login nodes."""
+    queue_actions: Mapping[str, NodeActions]
+    """Scripts of the compute nodes, by queue."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        cluster_name: str,
+        fleet: Fleet,
+        storage: FleetStorage,
+        known_types: Mapping[str, InstanceType],
+        head_scripts: Sequence[NodeScript] = (),
+    ) -> None:
+        super().__init__(scope, id)
+        self._objects = ScriptObjects(self, "Scripts")
+        common = (node_script("hold_kernel.sh"), self._tuning(storage))
+        head = self._list("HeadActions", cluster_name, "head", (*common, *head_scripts))
+        self.head_actions = head.actions
+        login = None
+        self.login_actions = NodeActions()
+        if fleet.login_nodes:
+            closed = node_script("restrict_imds.sh", *METADATA_USERS)
+            login = self._list("LoginActions", cluster_name, "login", (*common, closed))
+            self.login_actions = login.actions
+        self.queue_actions = {
+            name: self._compute(storage, efa=queue.uses_efa(known_types[queue.instance_type]))
+            for name, queue in fleet.queues.items()
+        }
+        self.policies = NodePolicies(
+            self,
+            "Policies",
+            cluster_name=cluster_name,
+            head_scripts=self.head_actions.objects,
+            compute_scripts=[s for a in self.queue_actions.values() for s in a.objects],
+            login_scripts=self.login_actions.objects,
+            head_list=head.parameter,
+            login_list=login.parameter if login else None,
+        )
+
+    @property
+    def script_arns(self) -> list[str]:
+        """ARNs of every script object."""
+        return [self._arn(f"{bucket}/{key}") for bucket, key in self._places()]
+
+    @property
+    def script_bucket_arns(self) -> list[str]:
+        """ARNs of the buckets that they are in."""
+        return list(dict.fromkeys(self._arn(bucket) for bucket, _ in self._places()))
+
+    def _places(self) -> list[tuple[str, str]]:
+        actions = (self.head_actions, self.login_actions, *self.queue_actions.values())
+        objects: list[Script] = [script for each in actions for script in each.objects]
+        return list(dict.fromkeys((script.bucket, script.key) for script in objects))
+
+    def _arn(self, resource: str) -> str:
+        return f"arn:{Stack.of(self).partition}:s3:::{resource}"
+
+    def _list(
+        self, id: str, cluster_name: str, who: str, scripts: Sequence[NodeScript]
+    ) -> ScriptList:
+        name = f"/trainshed/{cluster_name}/{who}-actions"
+        return ScriptList(self, id, parameter_name=name, scripts=scripts, objects=self._objects)
+
+    def _compute(self, storage: FleetStorage, *, efa: bool) -> NodeActions:
+        place, region = self._objects.place, Stack.of(self).region
+        tuning = self._tuning(storage)
+        # Before the file system is mounted: module options count from the next load of the Lustre
+        # modules, and a mount over TCP stays on TCP.
+        on_start, fetched = [place(tuning)], []
+        if efa and storage.efa:
+            client, script = self._objects.optional(node_script("lustre_efa_client.sh"), region)
+            on_start.append(client)
+            fetched.append(script)
+        configured = (
+            node_script("hold_kernel.sh"),
+            tuning,
+            node_script("restrict_imds.sh", *METADATA_USERS),
+        )
+        return NodeActions(
+            on_start=tuple(on_start),
+            on_configured=tuple(place(script) for script in configured),
+            fetched=tuple(fetched),
+        )
+
+    @staticmethod
+    def _tuning(storage: FleetStorage) -> NodeScript:
+        return node_script("lustre_tuning.sh", storage.mount_dir)
