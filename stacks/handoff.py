@@ -68,6 +68,7 @@ def read_network(scope: Construct, id: str, institution: Institution) -> Trainin
             scope, f"{id}ComputeSubnet", _read(scope, institution, "ComputeSubnetId")
         ),
         efa_security_group=_group(scope, id, institution, "Efa"),
+        efa_group_allows_itself=True,
         egress_security_group=_group(scope, id, institution, "Egress"),
     )
 

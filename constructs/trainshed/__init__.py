@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from .cluster import storage_of as storage_of
     from .fleets import ParallelClusterFleet as ParallelClusterFleet
     from .network import TrainingNetwork as TrainingNetwork
+    from .storage import DataBucket as DataBucket
     from .storage import LustreStorage as LustreStorage
 
 _HOMES = {
     "CapacityReservation": "capacity",
+    "DataBucket": "storage",
     "LustreStorage": "storage",
     "ParallelClusterFleet": "fleets",
     "TrainingCluster": "cluster",
@@ -30,6 +32,7 @@ _HOMES = {
 
 __all__ = [
     "CapacityReservation",
+    "DataBucket",
     "LustreStorage",
     "ParallelClusterFleet",
     "TrainingCluster",

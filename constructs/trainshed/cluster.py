@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from aws_cdk import Annotations, RemovalPolicy
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
@@ -17,14 +18,16 @@ from .config import (
     Institution,
     Lustre,
     NewVpc,
+    ReservationRequest,
     Storage,
     TargetedReservation,
 )
-from .config.fleet_rules import addresses_needed
-from .data_bucket import DataBucket
+from .config.faults import refuse
+from .config.fleet_rules import addresses_needed, fleet_faults
 from .fleets import ParallelClusterFleet
+from .launch import capacity_warnings
 from .network import TrainingNetwork
-from .storage import LustreStorage
+from .storage import DataBucket, LustreStorage
 
 
 class TrainingCluster(Construct):
@@ -57,7 +60,7 @@ class TrainingCluster(Construct):
     storage: LustreStorage
     """The shared file system."""
     reservations: Mapping[str, CapacityReservation]
-    """Capacity Reservations made here, by queue."""
+    """Capacity Reservations made here, by queue. Retained: their instances may be scarce."""
     fleet: ParallelClusterFleet
     """Head node, login nodes and queues."""
 
@@ -70,15 +73,20 @@ class TrainingCluster(Construct):
         fleet: Fleet,
         network: TrainingNetwork,
         storage: LustreStorage,
-        zone: facts.Zone,
         tags: Mapping[str, str] | None = None,
         known_types: Mapping[str, facts.InstanceType] = facts.INSTANCE_TYPES,
     ) -> None:
         super().__init__(scope, id)
+        refuse(fleet_faults(fleet, zone=network.zone, types=known_types))
+        for name, queue in fleet.queues.items():
+            for warning in capacity_warnings(queue.capacity, max_nodes=queue.max_nodes):
+                Annotations.of(self).add_warning_v2(
+                    f"trainshed:capacity:{name}", f"queue {name}: {warning}"
+                )
         self.network = network
         self.storage = storage
         self.reservations = {
-            name: self._reservation(name, queue, zone)
+            name: self._reservation(name, known_types[queue.instance_type], queue.capacity.create)
             for name, queue in fleet.queues.items()
             if isinstance(queue.capacity, TargetedReservation) and queue.capacity.create
         }
@@ -89,9 +97,23 @@ class TrainingCluster(Construct):
             fleet=fleet,
             network=network,
             storage=storage,
-            reservations=self.reservations,
+            reservation_ids={name: r.reservation_id for name, r in self.reservations.items()},
+            isolated=network.internet == "isolated",
             tags=tags,
             known_types=known_types,
+        )
+
+    def _reservation(
+        self, name: str, instance_type: facts.InstanceType, request: ReservationRequest
+    ) -> CapacityReservation:
+        words = "".join(word.capitalize() for word in name.split("-"))
+        return CapacityReservation(
+            self,
+            f"{words}Reservation",
+            instance_type=instance_type,
+            nodes=request.nodes,
+            zone=self.network.zone,
+            end=request.end,
         )
 
     @classmethod
@@ -122,7 +144,6 @@ class TrainingCluster(Construct):
             fleet=institution.fleet,
             network=network,
             storage=storage,
-            zone=institution.network.place,
             tags=institution.tags,
             known_types=institution.known_types,
         )
@@ -144,6 +165,8 @@ def network_of(scope: Construct, id: str, institution: Institution) -> TrainingN
                 internet=new.internet,
                 flow_log_retention_days=new.flow_log_retention_days,
                 compute_addresses=addresses,
+                # The retained file system keeps its interfaces in it.
+                removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
             )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from aws_cdk import Duration, RemovalPolicy, Stack
 from aws_cdk import aws_iam as iam
@@ -115,8 +116,7 @@ class ParallelClusterProvider(Construct):
 
     def _log(self, retention_days: int) -> logs.ILogGroup:
         log_group = logs.LogGroup(self, "Log", removal_policy=RemovalPolicy.RETAIN)
-        resource = log_group.node.default_child
-        assert isinstance(resource, logs.CfnLogGroup)
+        resource = cast(logs.CfnLogGroup, log_group.node.default_child)
         resource.retention_in_days = retention_days
         acknowledgments.of_log(log_group)
         return log_group

@@ -195,3 +195,17 @@ ROLE_KEEP = (
     "iam:TagRole",
     "iam:UntagRole",
 )
+
+EC2_RESOURCES = (
+    "capacity-reservation",
+    "instance",
+    "key-pair",
+    "launch-template",
+    "network-interface",
+    "placement-group",
+    "security-group",
+    "subnet",
+    "volume",
+    "vpc",
+)
+"""Kinds of resources that ``EC2_WRITE`` is for."""

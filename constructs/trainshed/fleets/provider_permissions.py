@@ -1,11 +1,9 @@
 """What the function that creates, updates and deletes a ParallelCluster cluster may do.
 
-AWS publishes what ``pcluster`` needs: aws/aws-parallelcluster,
-``cloudformation/policies/parallelcluster-policies.yaml`` (ParallelClusterClusterPolicy1 and 2,
-DefaultParallelClusterIamAdminPolicy), read 2026-11-29. This is that, without what the clusters
-made here never have (AWS Batch, EFS, EBS volumes, Elastic IPs, file systems of ParallelCluster's
-own, image building), with every action written out and scoped to one cluster by name where the
-names are known: those that ParallelCluster 3.16.1 gives, seen in the templates it renders.
+The policies that AWS publishes for ``pcluster`` (see ``provider_actions``), without what clusters
+made here never have: AWS Batch, EFS, EBS volumes, Elastic IPs, file systems of ParallelCluster's
+own, image building. Each action is scoped to one cluster wherever the names are known: those that
+ParallelCluster 3.16.1 gives, seen in the templates that it renders.
 
 pcluster hands CloudFormation no role, so what CloudFormation does is done with these rights too.
 Nothing here follows from whether the fleet has login nodes and the like: the update that takes
@@ -21,24 +19,9 @@ from typing import Any
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 
-# What pcluster and CloudFormation read of EC2. None of these takes a resource.
-
-
-EC2_RESOURCES = [
-    "capacity-reservation",
-    "instance",
-    "key-pair",
-    "launch-template",
-    "network-interface",
-    "placement-group",
-    "security-group",
-    "subnet",
-    "volume",
-    "vpc",
-]
+from . import provider_actions as actions
 
 CLUSTER_TAG = "parallelcluster:cluster-name"
-
 
 
 @dataclass(frozen=True)
@@ -69,24 +52,21 @@ class Scope:
         owner = self.stack.account if account else ""
         return f"arn:{self.stack.partition}:{service}:{place}:{owner}:{resource}"
 
-    def iam(self, resource: str) -> list[str]:
-        """Return the ARNs of the cluster's roles or instance profiles."""
-        name = self.cluster_name
-        kinds = (f"{resource}/parallelcluster/{name}/*", f"{resource}/parallelcluster/{name}-*")
-        return [self.arn("iam", kind, region=False) for kind in kinds]
+    def in_region(self) -> dict[str, Any]:
+        """Return the condition of actions that take no resource."""
+        return {"StringEquals": {"aws:RequestedRegion": self.stack.region}}
 
 
 def ec2_statements(scope: Scope) -> list[iam.PolicyStatement]:
     """Network interfaces, security groups, launch templates and the head node."""
-    here = {"StringEquals": {"aws:RequestedRegion": scope.stack.region}}
-    resources = [scope.arn("ec2", f"{kind}/*") for kind in EC2_RESOURCES]
+    kinds = [scope.arn("ec2", f"{kind}/*") for kind in actions.EC2_RESOURCES]
     return [
-        _allow("Ec2Read", actions.EC2_READ, ["*"], here),
+        _allow("Ec2Read", actions.EC2_READ, ["*"], scope.in_region()),
         _allow(
             "Ec2Write",
             actions.EC2_WRITE,
             [
-                *resources,
+                *kinds,
                 scope.arn("ec2", "image/*", account=False),
                 scope.arn("resource-groups", "group/*"),
             ],
@@ -103,28 +83,24 @@ def ec2_statements(scope: Scope) -> list[iam.PolicyStatement]:
 def stack_statements(scope: Scope) -> list[iam.PolicyStatement]:
     """The cluster's stack, its nested stacks, and what pcluster keeps in S3 and DynamoDB."""
     name = scope.cluster_name
-    # A wider pattern would take in the stack of the provider itself: kait-*.
-    nested = ("ComputeFleet", "LoginNodes")
-    stacks = [scope.arn("cloudformation", f"stack/{name}/*")]
-    stacks += [scope.arn("cloudformation", f"stack/{name}-{part}*/*") for part in nested]
-    tables = [
-        scope.arn("dynamodb", f"table/{table}")
-        for table in (f"parallelcluster-{name}", f"parallelcluster-slurm-{name}")
+    # Nested stacks by their logical ids: kait-* would take in kait-foundation.
+    stacks = [
+        scope.arn("cloudformation", f"stack/{stack}/*")
+        for stack in (name, f"{name}-ComputeFleet*", f"{name}-LoginNodes*")
     ]
+    tables = [
+        scope.arn("dynamodb", f"table/parallelcluster-{table}") for table in (name, f"slurm-{name}")
+    ]
+    # The hash in the middle is of the account and the Region.
     bucket = scope.arn("s3", "parallelcluster-*-v1-do-not-delete", region=False, account=False)
-    read = "DescribeStacks DescribeStackEvents DescribeStackResource DescribeStackResources"
     return [
         _allow(
             "StackWrite",
-            ["cloudformation:CreateStack", "cloudformation:UpdateStack"],
+            actions.STACK_WRITE,
             stacks,
             {"ForAnyValue:StringEquals": {"aws:TagKeys": [CLUSTER_TAG]}},
         ),
-        _allow(
-            "StackReadAndDelete",
-            _actions("cloudformation", [*read.split(), "GetTemplate", "DeleteStack"]),
-            stacks,
-        ),
+        _allow("StackReadAndDelete", actions.STACK_READ_AND_DELETE, stacks),
         _allow("Tables", actions.DYNAMODB, tables),
         _allow("ArtifactBucket", actions.S3_BUCKET, [bucket]),
         _allow("Artifacts", actions.S3_OBJECT, [f"{bucket}/*"]),
@@ -136,46 +112,43 @@ def stack_statements(scope: Scope) -> list[iam.PolicyStatement]:
 
 def iam_statements(scope: Scope) -> list[iam.PolicyStatement]:
     """The roles of nodes and of the cluster's own functions, and nobody else's."""
-    roles, profiles = scope.iam("role"), scope.iam("instance-profile")
-    boundary = scope.permissions_boundary_arn
+    name, boundary = scope.cluster_name, scope.permissions_boundary_arn
+    roles = [
+        scope.arn("iam", f"role/parallelcluster/{name}{end}", region=False) for end in ("/*", "-*")
+    ]
+    profiles = [scope.arn("iam", f"instance-profile/parallelcluster/{name}/*", region=False)]
     bounded = {"StringEquals": {"iam:PermissionsBoundary": boundary}} if boundary else {}
-    write = "CreateRole PutRolePolicy DeleteRolePolicy"
-    if boundary:
-        write += " PutRolePermissionsBoundary"
+    write = (*actions.ROLE_WRITE, *(["iam:PutRolePermissionsBoundary"] if boundary else []))
     passed_to = {"iam:PassedToService": ["ec2.amazonaws.com", "lambda.amazonaws.com"]}
     linked = ["autoscaling.amazonaws.com", "elasticloadbalancing.amazonaws.com"]
-    services = scope.arn("iam", "role/aws-service-role/*", region=False)
+    attachable = list(scope.attachable_policy_arns)
     return [
-        _allow("RolesWrite", _actions("iam", write.split()), roles, bounded),
+        _allow("RoleWrite", write, roles, bounded),
+        _allow("RoleKeep", actions.ROLE_KEEP, roles),
         _allow(
-            "RolesKeep",
-            _actions("iam", ["DeleteRole", "GetRole", "GetRolePolicy", "TagRole", "UntagRole"]),
-            roles,
-        ),
-        _allow(
-            "RolesAttach",
+            "RoleAttach",
             ["iam:AttachRolePolicy"],
             roles,
-            {"ArnEquals": {"iam:PolicyARN": list(scope.attachable_policy_arns)}, **bounded},
+            {"ArnEquals": {"iam:PolicyARN": attachable}, **bounded},
         ),
-        # Of a policy that is no longer on the list, too.
-        _allow("RolesDetach", ["iam:DetachRolePolicy"], roles),
-        _allow("PoliciesRead", ["iam:GetPolicy"], scope.attachable_policy_arns),
-        _allow("RolesPass", ["iam:PassRole"], roles, {"StringEqualsIfExists": passed_to}),
+        # Also of a policy that has left the list.
+        _allow("RoleDetach", ["iam:DetachRolePolicy"], roles),
+        _allow("RolePass", ["iam:PassRole"], roles, {"StringEqualsIfExists": passed_to}),
+        _allow("PolicyRead", ["iam:GetPolicy"], attachable),
         _allow("Profiles", actions.INSTANCE_PROFILE, profiles),
         _allow(
-            "LoginNodeServiceRoles",
+            "LoginServiceRoles",
             ["iam:CreateServiceLinkedRole"],
-            [services],
+            [scope.arn("iam", "role/aws-service-role/*", region=False)],
             {"StringEquals": {"iam:AWSServiceName": linked}},
         ),
     ]
 
 
 def service_statements(scope: Scope) -> list[iam.PolicyStatement]:
-    """Logs, alarms, dashboard, names, functions and login nodes."""
+    """Logs, alarms, dashboard, host names and functions."""
     name = scope.cluster_name
-    logs = [
+    log_groups = [
         scope.arn("logs", f"log-group:{group}*")
         for group in (f"/aws/parallelcluster/{name}-", "/aws/lambda/pcluster-Cleanup")
     ]
@@ -183,29 +156,32 @@ def service_statements(scope: Scope) -> list[iam.PolicyStatement]:
         scope.arn("cloudwatch", f"alarm:{name}-*"),
         scope.arn("cloudwatch", f"dashboard/{name}-*", region=False),
     ]
-    zones = [f"arn:{scope.stack.partition}:route53:::{kind}/*" for kind in ("hostedzone", "change")]
+    zones = [
+        scope.arn("route53", f"{kind}/*", region=False, account=False)
+        for kind in ("hostedzone", "change")
+    ]
     functions = scope.arn("lambda", "function:pcluster-Cleanup*")
     groups = scope.arn("resource-groups", "group/*")
-    file_systems = scope.arn("fsx", "file-system/*")
     statements = [
-        _allow("Logs", actions.LOGS, logs),
+        _allow("Logs", actions.LOGS, log_groups),
         _allow("LogGroups", ["logs:DescribeLogGroups"], [scope.arn("logs", "log-group:*")]),
         _allow("Watch", actions.CLOUDWATCH, watched),
         _allow("Alarms", ["cloudwatch:DescribeAlarms"], [scope.arn("cloudwatch", "alarm:*")]),
         _allow("ZoneCreate", ["route53:CreateHostedZone"], ["*"]),
         _allow("Zones", actions.ROUTE53, zones),
         _allow("Functions", actions.LAMBDA, [functions]),
-        _allow("FileSystems", ["fsx:DescribeFileSystems"], [file_systems]),
+        _allow("FileSystems", ["fsx:DescribeFileSystems"], [scope.arn("fsx", "file-system/*")]),
         _allow("ReservationGroups", actions.RESOURCE_GROUPS, [groups]),
-        *_login_node_statements(scope),
     ]
     if scope.secret_arns:
-        secret = _allow("Secrets", ["secretsmanager:DescribeSecret"], scope.secret_arns)
-        statements.append(secret)
+        statements.append(
+            _allow("Secrets", ["secretsmanager:DescribeSecret"], list(scope.secret_arns))
+        )
     return statements
 
 
-def _login_node_statements(scope: Scope) -> list[iam.PolicyStatement]:
+def login_node_statements(scope: Scope) -> list[iam.PolicyStatement]:
+    """Login nodes: an Auto Scaling group behind a network load balancer."""
     name = scope.cluster_name
     groups = scope.arn("autoscaling", f"autoScalingGroup:*:autoScalingGroupName/{name}-*")
     # CloudFormation names the load balancer after the nested stack, cut short.
@@ -213,18 +189,11 @@ def _login_node_statements(scope: Scope) -> list[iam.PolicyStatement]:
         scope.arn("elasticloadbalancing", f"{kind}/*")
         for kind in ("loadbalancer/net", "listener/net", "targetgroup")
     ]
+    read = (*actions.AUTOSCALING_READ, *actions.BALANCER_READ)
     return [
         _allow("LoginGroups", actions.AUTOSCALING, [groups]),
         _allow("LoginBalancers", actions.BALANCER, balancers),
-        _allow(
-            "LoginRead",
-            [
-                *actions.AUTOSCALING_READ,
-                *actions.BALANCER_READ,
-            ],
-            ["*"],
-            {"StringEquals": {"aws:RequestedRegion": scope.stack.region}},
-        ),
+        _allow("LoginRead", read, ["*"], scope.in_region()),
     ]
 
 
@@ -233,23 +202,20 @@ POLICIES: Mapping[str, Callable[[Scope], list[iam.PolicyStatement]]] = {
     "StackPolicy": stack_statements,
     "IamPolicy": iam_statements,
     "ServicePolicy": service_statements,
+    "LoginNodePolicy": login_node_statements,
 }
-"""The managed policies of the function, by construct id: one would be above IAM's 6,144 letters."""
-
-
-def _actions(service: str, names: Sequence[str], verb: str = "") -> list[str]:
-    return [f"{service}:{verb}{name}" for name in names]
+"""The function's managed policies, by construct id; IAM takes 6,144 characters in each."""
 
 
 def _allow(
     sid: str,
-    actions: Sequence[str],
+    names: Sequence[str],
     resources: Sequence[str],
     conditions: Mapping[str, Any] | None = None,
 ) -> iam.PolicyStatement:
     return iam.PolicyStatement(
         sid=sid,
-        actions=list(actions),
+        actions=list(names),
         resources=list(resources),
         conditions=dict(conditions) if conditions else None,
     )

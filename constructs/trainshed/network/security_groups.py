@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-from aws_cdk import Acknowledgment, Tags, Validations
+from aws_cdk import Acknowledgment, RemovalPolicy, Tags, Validations
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 ALL_PROTOCOLS = "-1"
 
 
-def efa_security_group(scope: Construct, id: str, *, vpc: ec2.IVpc) -> ec2.ISecurityGroup:
+def efa_security_group(
+    scope: Construct, id: str, *, vpc: ec2.IVpc, removal_policy: RemovalPolicy
+) -> ec2.ISecurityGroup:
     """Make the group whose only rules are all traffic to and from itself.
 
     CloudFormation has no way to write a group without outgoing rules: left out, EC2 adds one that
@@ -42,7 +44,7 @@ def efa_security_group(scope: Construct, id: str, *, vpc: ec2.IVpc) -> ec2.ISecu
             reason="The rule opens the group to its own members only; EFA needs every protocol.",
         )
     )
-    ec2.CfnSecurityGroupEgress(
+    egress = ec2.CfnSecurityGroupEgress(
         group,
         "EgressToItself",
         group_id=group.security_group_id,
@@ -50,6 +52,8 @@ def efa_security_group(scope: Construct, id: str, *, vpc: ec2.IVpc) -> ec2.ISecu
         ip_protocol=ALL_PROTOCOLS,
         description="EFA to the other nodes",
     )
+    for kept in (group, ingress, egress):
+        kept.apply_removal_policy(removal_policy)
     return group
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from aws_cdk import Annotations, Stack, Token
+from aws_cdk import Annotations, RemovalPolicy, Stack, Token
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, DependencyGroup, IDependable
 
@@ -49,6 +49,10 @@ class TrainingNetwork(Construct):
             cannot be seen at synth.
         egress_security_group: A group that lets nodes reach the internet, or the VPC's endpoints.
             Default: one is made.
+
+        removal_policy: What becomes of VPC, subnets and EFA group when they are deleted. With a
+            retained file system in them they cannot be deleted: RETAIN, so that deletion of the
+            stack does not stop at them. Default: DESTROY.
 
     Raises:
         ValueError: The arguments contradict each other, the zone is not in the stack's Region, or
@@ -97,6 +101,7 @@ class TrainingNetwork(Construct):
         efa_security_group: ec2.ISecurityGroup | None = None,
         efa_group_allows_itself: bool = False,
         egress_security_group: ec2.ISecurityGroup | None = None,
+        removal_policy: RemovalPolicy = RemovalPolicy.DESTROY,
     ) -> None:
         super().__init__(scope, id)
         facts.check_zone(zone, Stack.of(self).region)
@@ -125,12 +130,13 @@ class TrainingNetwork(Construct):
                 flow_log_retention_days=(
                     flow_log_retention_days or DEFAULT_FLOW_LOG_RETENTION_DAYS
                 ),
+                removal_policy=removal_policy,
             )
             self.vpc, self.compute_subnet = made.vpc, made.compute_subnet
             self.public_subnet = made.public_subnet
             ready.add(made, *self._endpoints(internet, cidr))
         self.efa_security_group = efa_security_group or security_groups.efa_security_group(
-            self, "EfaSecurityGroup", vpc=self.vpc
+            self, "EfaSecurityGroup", vpc=self.vpc, removal_policy=removal_policy
         )
         self.egress_security_group = egress_security_group or security_groups.egress_security_group(
             self,

@@ -26,6 +26,7 @@ class ClusterVpc(Construct):
         cidr: Address range, /16 to /28.
         with_nat: Whether there are an internet gateway, a public subnet and a NAT gateway.
         flow_log_retention_days: How long the log of accepted and rejected connections is kept.
+        removal_policy: What becomes of VPC and subnets when they are deleted.
     """
 
     vpc: ec2.IVpc
@@ -46,9 +47,11 @@ class ClusterVpc(Construct):
         cidr: str,
         with_nat: bool,
         flow_log_retention_days: int,
+        removal_policy: RemovalPolicy,
     ) -> None:
         super().__init__(scope, id)
         self._zone = zone
+        self._removal_policy = removal_policy
         plan = subnet_plan(cidr)
         self._vpc = ec2.CfnVPC(
             self,
@@ -58,6 +61,7 @@ class ClusterVpc(Construct):
             enable_dns_hostnames=True,
             tags=self._name(),
         )
+        self._vpc.apply_removal_policy(removal_policy)
         _acknowledge(
             self._vpc,
             "NIST.800.53.R5-VPCDefaultSecurityGroupClosed",
@@ -89,6 +93,7 @@ class ClusterVpc(Construct):
             map_public_ip_on_launch=False,
             tags=self._name(f"{name}Subnet"),
         )
+        subnet.apply_removal_policy(self._removal_policy)
         if by_name:
             _acknowledge(
                 subnet,

@@ -27,7 +27,7 @@ WORLD = {
 
 
 def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
-    configuration = copy.deepcopy(P5EN)
+    configuration: dict[str, Any] = copy.deepcopy(P5EN)
     change(configuration)
     return configuration
 

@@ -9,8 +9,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Annotations, Match, Template
 
-from trainshed import bucket_grants
-from trainshed.data_bucket import DataBucket
+from trainshed.storage import DataBucket, bucket_grants
 
 
 @pytest.fixture
@@ -27,7 +26,7 @@ def test_it_is_versioned_private_and_retained(stack: cdk.Stack) -> None:
     Template.from_stack(stack).has_resource(
         "AWS::S3::Bucket",
         {
-            "DeletionPolicy": "Retain",
+            "DeletionPolicy": "RetainExceptOnCreate",
             "UpdateReplacePolicy": "Retain",
             "Properties": {
                 "VersioningConfiguration": {"Status": "Enabled"},

@@ -272,7 +272,8 @@ def test_what_holds_data_is_retained_and_keeps_its_logical_id(
     retained = {
         id: resource["Type"]
         for id, resource in resources.items()
-        if resource.get("DeletionPolicy") == resource.get("UpdateReplacePolicy") == "Retain"
+        if (resource.get("DeletionPolicy"), resource.get("UpdateReplacePolicy"))
+        == ("RetainExceptOnCreate", "Retain")
     }
     golden("storage/stateful_ids.json", retained)
 

@@ -14,8 +14,7 @@ from aws_cdk.assertions import Template
 from constructs import Construct
 
 from trainshed.config.storage import S3Link
-from trainshed.data_bucket import DataBucket
-from trainshed.storage_links import LustreLinks
+from trainshed.storage import DataBucket, LustreLinks
 
 
 def link(name: str, direction: Any = "import", **more: Any) -> S3Link:

@@ -6,7 +6,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_cloudwatch as cloudwatch
 
-from trainshed.storage_metrics import LustreMetrics
+from trainshed.storage import LustreMetrics
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_kms as kms
 
 from trainshed.config.storage import Lustre, RootSquash, S3Link
-from trainshed.data_bucket import DataBucket
-from trainshed.storage import LustreStorage
+from trainshed.storage import DataBucket, LustreStorage
 
 LINKS = {"Data": S3Link(path="/data", prefix="data/", direction="both")}
 

@@ -8,8 +8,8 @@ import aws_cdk as cdk
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from .config.lustre_rules import deployment
-from .config.storage import Lustre
+from ..config.lustre_rules import deployment
+from ..config.storage import Lustre
 
 
 def lustre_log_group(

@@ -35,7 +35,8 @@ class DataBucket(Construct):
         encryption_key: Key of the objects. None: S3's own keys. FSx gets the use of a key that
             is made in this app; the policy of an imported key has to allow it already.
         access_logs_bucket: Where a line for each request is written. None: nowhere.
-        removal_policy: What becomes of it when it is deleted or replaced.
+        removal_policy: What becomes of it when it is deleted or replaced. Default: it is kept;
+            only a stack whose first creation fails takes it back.
     """
 
     bucket: s3.IBucket
@@ -49,7 +50,7 @@ class DataBucket(Construct):
         noncurrent_days: int = 90,
         encryption_key: kms.IKey | None = None,
         access_logs_bucket: s3.IBucket | None = None,
-        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN,
+        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ) -> None:
         super().__init__(scope, id)
         bucket = s3.Bucket(

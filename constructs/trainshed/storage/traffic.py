@@ -8,7 +8,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
-from .facts.lustre import PORTS
+from ..facts.lustre import PORTS
 
 
 class _Port(NamedTuple):

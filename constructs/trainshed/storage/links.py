@@ -9,8 +9,8 @@ from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_s3 as s3
 from constructs import Construct, IValidation
 
-from .config.storage import S3Link
-from .facts.lustre import AssociationEvent
+from ..config.storage import S3Link
+from ..facts.lustre import AssociationEvent
 
 
 class LustreLinks(Construct):

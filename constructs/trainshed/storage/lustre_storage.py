@@ -14,17 +14,17 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from ..config.faults import refuse
+from ..config.link_rules import link_faults
+from ..config.lustre_rules import mount_dir_faults, storage_kind, storage_warnings
+from ..config.storage import Bucket, Lustre, S3Link
 from . import bucket_grants
-from .config.faults import refuse
-from .config.link_rules import link_faults
-from .config.lustre_rules import mount_dir_faults, storage_kind, storage_warnings
-from .config.storage import Bucket, Lustre, S3Link
 from .data_bucket import DataBucket
-from .storage_links import LustreLinks
-from .storage_metrics import LustreMetrics
-from .storage_properties import lustre_configuration, lustre_log_group
-from .storage_root_squash import RootSquashSetting
-from .storage_traffic import LustreTraffic
+from .links import LustreLinks
+from .metrics import LustreMetrics
+from .properties import lustre_configuration, lustre_log_group
+from .root_squash import RootSquashSetting
+from .traffic import LustreTraffic
 
 # The newest version that every deployment type takes (facts.lustre.lustre_versions).
 _LUSTRE_VERSION = "2.15"
@@ -56,7 +56,8 @@ class LustreStorage(LustreMetrics, Construct):
         encryption_key: Key of the file system. None: ``lustre.kms_key_arn``, or ``aws/fsx``.
         security_group: Group of the file system, for nothing else. None: one is made.
         removal_policy: What becomes of file system, log and bucket when they are deleted or
-            replaced.
+            replaced. Default: they are kept; only a stack whose first creation fails takes back
+            what nobody has used yet, so that no forgotten file system is paid for.
 
     Raises:
         ValueError: FSx would refuse it; every fault of links and mount directory at once.
@@ -96,7 +97,7 @@ class LustreStorage(LustreMetrics, Construct):
         link_buckets: Mapping[str, s3.IBucket] = _NO_BUCKETS,
         encryption_key: kms.IKey | None = None,
         security_group: ec2.ISecurityGroup | None = None,
-        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN,
+        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ) -> None:
         super().__init__(scope, id)
         refuse([*mount_dir_faults(mount_dir), *link_faults(links, Bucket(), lustre)])

@@ -8,7 +8,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import custom_resources as cr
 from constructs import Construct, IConstruct
 
-from .config.storage import RootSquash
+from ..config.storage import RootSquash
 
 _REASONS = {
     "AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/"
