@@ -21,6 +21,6 @@ except ConfigError as error:
 for institution in institutions:
     foundation = FoundationStack(app, f"{institution.name}-foundation", institution=institution)
     cluster = ClusterStack(app, f"{institution.name}-cluster", institution=institution)
-    cluster.add_dependency(foundation)
+    cluster.add_stack_dependency(foundation)
 cdk.Validations.of(app).add_plugins(cdk_nag.AwsSolutionsChecks(app), cdk_nag.NIST80053R5Checks(app))
 app.synth()

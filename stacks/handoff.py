@@ -6,6 +6,7 @@ change nor go ("export in use"). Parameters are read at each deploy and lock not
 
 from __future__ import annotations
 
+import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_ssm as ssm
@@ -59,18 +60,28 @@ def read_network(scope: Construct, id: str, institution: Institution) -> Trainin
         vpc_id=_read(scope, institution, "VpcId"),
         availability_zones=[zone.value],
     )
-    return TrainingNetwork(
+    subnet = ec2.Subnet.from_subnet_id(
+        scope, f"{id}ComputeSubnet", _read(scope, institution, "ComputeSubnetId")
+    )
+    cdk.Annotations.of(subnet).acknowledge_warning(
+        "@aws-cdk/aws-ec2:noSubnetRouteTableId", "nothing here reads its routes"
+    )
+    network = TrainingNetwork(
         scope,
         id,
         zone=zone,
+        internet=institution.network.source.internet,
         vpc=vpc,
-        compute_subnet=ec2.Subnet.from_subnet_id(
-            scope, f"{id}ComputeSubnet", _read(scope, institution, "ComputeSubnetId")
-        ),
+        compute_subnet=subnet,
         efa_security_group=_group(scope, id, institution, "Efa"),
         efa_group_allows_itself=True,
         egress_security_group=_group(scope, id, institution, "Egress"),
     )
+    if institution.network.vpc:
+        cdk.Annotations.of(network).acknowledge_warning(
+            "trainshed:isolated-vpc-endpoints", "the foundation makes the endpoints"
+        )
+    return network
 
 
 def read_storage(scope: Construct, id: str, institution: Institution) -> LustreStorage:
@@ -108,7 +119,20 @@ def _group(scope: Construct, id: str, institution: Institution, name: str) -> ec
 
 
 def _read(scope: Construct, institution: Institution, key: str) -> str:
-    return ssm.StringParameter.value_for_string_parameter(scope, _path(institution, key))
+    parameter = cdk.CfnParameter(
+        scope,
+        f"Foundation{key}",
+        type="AWS::SSM::Parameter::Value<String>",
+        default=_path(institution, key),
+        description=f"Name of the parameter that holds the {key} of the foundation",
+    )
+    cdk.Validations.of(parameter).acknowledge(
+        cdk.Acknowledgment(
+            id="CloudFormation-Validate::W2001",
+            reason="The whole foundation is read, whatever of it this fleet needs.",
+        )
+    )
+    return parameter.value_as_string
 
 
 def _path(institution: Institution, key: str) -> str:

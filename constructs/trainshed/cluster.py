@@ -229,6 +229,16 @@ def _existing_network(
             ("Egress", existing.egress_security_group_id),
         )
     )
+    subnet = ec2.Subnet.from_subnet_attributes(
+        scope,
+        f"{id}ComputeSubnet",
+        subnet_id=existing.compute_subnet_id,
+        availability_zone=zone_name,
+        ipv4_cidr_block=existing.compute_subnet_cidr,
+    )
+    Annotations.of(subnet).acknowledge_warning(
+        "@aws-cdk/aws-ec2:noSubnetRouteTableId", "nothing here reads its routes"
+    )
     return TrainingNetwork(
         scope,
         id,
@@ -240,13 +250,7 @@ def _existing_network(
             vpc_cidr_block=existing.cidr,
             availability_zones=[zone.value],
         ),
-        compute_subnet=ec2.Subnet.from_subnet_attributes(
-            scope,
-            f"{id}ComputeSubnet",
-            subnet_id=existing.compute_subnet_id,
-            availability_zone=zone_name,
-            ipv4_cidr_block=existing.compute_subnet_cidr,
-        ),
+        compute_subnet=subnet,
         internet=existing.internet,
         compute_addresses=addresses,
         efa_security_group=efa_group,

@@ -49,6 +49,7 @@ FULFILLED_BY = {
     "updated": {"UPDATE_COMPLETE"},
     "unchanged": SERVING,
 }
+DELETE = "aws cloudformation delete-stack --stack-name {}"
 ADVICE = {
     "UPDATE_ROLLBACK_COMPLETE": "the update was rolled back; the cluster is as it was before",
     "UPDATE_ROLLBACK_FAILED": "repair the stack first: aws cloudformation "
@@ -317,24 +318,34 @@ def _delete(event: Event) -> Answer:
 
 
 def _look(event: Event) -> Answer:
-    outcome = event["Outcome"]
-    if event["RequestType"] == "Delete" and outcome != "deleting":
-        return {"IsComplete": True}
-    found = _stack(event["PhysicalResourceId"])
-    status = "DELETE_COMPLETE" if found is None else found["StackStatus"]
-    if status in FULFILLED_BY.get(outcome, {"DELETE_COMPLETE"}):
-        _log(event, "complete", status=status)
-        return {"IsComplete": True} | (
-            {"Data": _attributes(found)} if outcome != "deleting" else {}
-        )
+    outcome, arn = event["Outcome"], event["PhysicalResourceId"]
+    if event["RequestType"] == "Delete":
+        return _look_for_the_end(event, arn) if outcome == "deleting" else {"IsComplete": True}
+    found = _stack(arn)
     if found is None:
-        raise ClusterError(f"stack {event['PhysicalResourceId']} is gone")
+        raise ClusterError(f"stack {arn} is gone")
+    status = found["StackStatus"]
+    if status in FULFILLED_BY[outcome]:
+        _log(event, "complete", status=status)
+        return {"IsComplete": True, "Data": _attributes(found)}
     busy = status.endswith("_IN_PROGRESS")
-    late = outcome not in {"deleting", "unchanged"} and _age(found) > OUT_OF_TIME
-    if (busy and not late) or (outcome == "deleting" and status != "DELETE_FAILED"):
+    late = outcome != "unchanged" and _age(found) > OUT_OF_TIME
+    if busy and not late:
         _log(event, "waiting", status=status)
         return {"IsComplete": False}
-    raise ClusterError(_failure(found, late=busy))
+    reason = _failure(found, late=busy)
+    if outcome == "adopted" and not busy:
+        reason += f"\nan earlier attempt left it; if it stays: {DELETE.format(found['StackName'])}"
+    raise ClusterError(reason)
+
+
+def _look_for_the_end(event: Event, arn: str) -> Answer:
+    found = _stack(arn)
+    if found is not None and found["StackStatus"] == "DELETE_FAILED":
+        raise ClusterError(_failure(found))
+    done = found is None or found["StackStatus"] == "DELETE_COMPLETE"
+    _log(event, "complete" if done else "waiting")
+    return {"IsComplete": done}
 
 
 def _age(found: StackTypeDef) -> timedelta:
@@ -342,9 +353,7 @@ def _age(found: StackTypeDef) -> timedelta:
     return datetime.now(UTC) - found.get("LastUpdatedTime", found["CreationTime"])
 
 
-def _attributes(found: StackTypeDef | None) -> dict[str, str]:
-    if found is None:
-        return {}
+def _attributes(found: StackTypeDef) -> dict[str, str]:
     outputs = {item["OutputKey"]: item["OutputValue"] for item in found.get("Outputs", [])}
     return {
         "HeadNodeInstanceId": outputs.get("HeadNodeInstanceID", ""),
@@ -354,7 +363,7 @@ def _attributes(found: StackTypeDef | None) -> dict[str, str]:
     }
 
 
-def _failure(found: StackTypeDef, late: bool) -> str:
+def _failure(found: StackTypeDef, late: bool = False) -> str:
     name, status, arn = found["StackName"], found["StackStatus"], found["StackId"]
     lines = [
         f"stack {name} is still {status}, and CloudFormation waits no longer than an hour"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,8 @@ class StackTemplate:
     path: Path
     account: str | None
     region: str | None
+    acknowledged: tuple[tuple[str, str], ...]
+    """Pairs of logical id and rule that a construct acknowledges, with its reason beside it."""
 
 
 def check_assembly(assembly: Path) -> int:
@@ -81,7 +83,25 @@ def stack_templates(assembly: Path) -> Iterator[StackTemplate]:
                 path=assembly / properties["templateFile"],
                 account=None if account.startswith("unknown") else account,
                 region=None if region.startswith("unknown") else region,
+                acknowledged=tuple(sorted(_acknowledged(metadata_of(assembly, artifact)))),
             )
+
+
+def metadata_of(assembly: Path, artifact: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Return what an artifact's constructs say of themselves, by their paths."""
+    found: dict[str, list[dict[str, Any]]] = artifact.get("metadata", {})
+    if "additionalMetadataFile" in artifact:
+        found = json.loads((assembly / artifact["additionalMetadataFile"]).read_text())
+    return found
+
+
+def _acknowledged(
+    metadata: Mapping[str, Iterable[Mapping[str, Any]]],
+) -> Iterator[tuple[str, str]]:
+    for entries in metadata.values():
+        said = {entry["type"]: entry.get("data") for entry in entries}
+        for rule in said.get("aws:cdk:acknowledged-rules") or {}:
+            yield str(said.get("aws:cdk:logicalId")), rule.removeprefix("CloudFormation-Validate::")
 
 
 class _KnownFindings:
@@ -97,7 +117,8 @@ class _KnownFindings:
             self.findings = json.loads(path.read_text())
 
     def digest(self, template: StackTemplate) -> str:
-        about = f"{self._version} {template.name} {template.account} {template.region}\n"
+        known = (template.name, template.account, template.region, template.acknowledged)
+        about = f"{self._version} {known}"
         return hashlib.sha256(about.encode() + template.path.read_bytes()).hexdigest()
 
     def save(self) -> None:
@@ -129,11 +150,14 @@ def _findings(engine: Any, template: StackTemplate) -> Iterator[Finding]:
         ),
     )
     for diagnostic in report.diagnostics:
+        is_error = diagnostic.severity in (Severity.ERROR, Severity.FATAL)
         place = diagnostic.entity.logical_id if diagnostic.entity else "the template"
+        if not is_error and (place, diagnostic.rule_id) in template.acknowledged:
+            continue
         yield Finding(
             stack=template.name,
             rule=diagnostic.rule_id,
-            is_error=diagnostic.severity in (Severity.ERROR, Severity.FATAL),
+            is_error=is_error,
             place=f"{place}.{diagnostic.property_path}" if diagnostic.property_path else place,
             message=diagnostic.message,
         )

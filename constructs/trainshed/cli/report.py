@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .check import StackTemplate, stack_templates
+from .check import StackTemplate, metadata_of, stack_templates
 
 # The resources that a person looks for, in the words that they use.
 MAIN_RESOURCES = {
@@ -20,8 +20,7 @@ MAIN_RESOURCES = {
     "AWS::FSx::FileSystem": "FSx for Lustre file system",
     "AWS::FSx::DataRepositoryAssociation": "S3 link",
     "AWS::S3::Bucket": "S3 bucket",
-    "AWS::IAM::ManagedPolicy": "node policy",
-    "Custom::TrainshedParallelCluster": "ParallelCluster",
+    "Custom::TrainshedParallelCluster": "ParallelCluster cluster",
     "AWS::Lambda::Function": "function",
     "AWS::CloudWatch::Alarm": "alarm",
     "AWS::SNS::Topic": "topic",
@@ -75,10 +74,7 @@ def _resources(template: StackTemplate) -> str:
 def _warnings(assembly: Path) -> Iterator[str]:
     manifest: dict[str, Any] = json.loads((assembly / "manifest.json").read_text())
     for artifact in manifest["artifacts"].values():
-        metadata = artifact.get("metadata", {})
-        if "additionalMetadataFile" in artifact:
-            metadata = json.loads((assembly / artifact["additionalMetadataFile"]).read_text())
-        for path, entries in metadata.items():
+        for path, entries in metadata_of(assembly, artifact).items():
             for entry in entries:
                 if entry["type"] == "aws:cdk:warning":
                     yield f"{path.lstrip('/')}: {entry['data']}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from aws_cdk import Stack
+from aws_cdk import RemovalPolicy, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
@@ -18,24 +18,27 @@ SESSION_MANAGER_POLICY = "AmazonSSMManagedInstanceCore"
 class NodePolicies(Construct):
     """A managed policy for each kind of node: read its own scripts, nothing else.
 
-    Grants to it reach the nodes at once, running ones too. ParallelCluster makes the roles.
+    Grants to it reach the nodes at once, running ones too. ParallelCluster makes the roles, and
+    allows the scripts of head and compute nodes once more: an update changes these policies before
+    the cluster and ParallelCluster's after it, so old and new scripts can be read meanwhile.
 
     Args:
         cluster_name: Name of the cluster; it is in the path of the policies, under which the
             provider's role may attach them.
         head_scripts: Objects that the head node reads.
         compute_scripts: Objects that compute nodes read.
-        login_scripts: Objects that login nodes read. Empty: no policy for them.
+        login_scripts: Objects that login nodes read.
         head_list: Parameter that lists the head node's scripts.
         login_list: Parameter that lists the login nodes' scripts.
+        removal_policy: What becomes of the policies when their construct goes.
     """
 
     head: iam.ManagedPolicy
     """Policy of the head node."""
     compute: iam.ManagedPolicy
     """Policy of the compute nodes."""
-    login: iam.ManagedPolicy | None
-    """Policy of the login nodes; None without login nodes."""
+    login: iam.ManagedPolicy
+    """Policy of the login nodes."""
 
     def __init__(
         self,
@@ -47,15 +50,16 @@ class NodePolicies(Construct):
         compute_scripts: Iterable[Script],
         login_scripts: Iterable[Script],
         head_list: ssm.IStringParameter,
-        login_list: ssm.IStringParameter | None,
+        login_list: ssm.IStringParameter,
+        removal_policy: RemovalPolicy,
     ) -> None:
         super().__init__(scope, id)
         self._path = f"/parallelcluster/{cluster_name}/"
         self.head = self._policy("Head", "Head node", head_scripts, head_list)
         self.compute = self._policy("Compute", "Compute nodes", compute_scripts, None)
-        self.login = (
-            self._policy("Login", "Login nodes", login_scripts, login_list) if login_list else None
-        )
+        self.login = self._policy("Login", "Login nodes", login_scripts, login_list)
+        for policy in (self.head, self.compute, self.login):
+            policy.apply_removal_policy(removal_policy)
 
     def _policy(
         self, id: str, who: str, scripts: Iterable[Script], list: ssm.IStringParameter | None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aws_cdk import Stack
+from aws_cdk import RemovalPolicy, Stack
 from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
@@ -97,6 +97,7 @@ class ScriptList(Construct):
         parameter_name: Name of the parameter; it never changes either.
         scripts: The scripts, in the order in which they run.
         objects: Where scripts are uploaded.
+        removal_policy: What becomes of the parameter when its construct goes.
 
     Raises:
         ValueError: The list is too long for a parameter.
@@ -115,6 +116,7 @@ class ScriptList(Construct):
         parameter_name: str,
         scripts: Sequence[NodeScript],
         objects: ScriptObjects,
+        removal_policy: RemovalPolicy,
     ) -> None:
         super().__init__(scope, id)
         placed = [(script, objects.place(script)) for script in scripts]
@@ -132,6 +134,7 @@ class ScriptList(Construct):
             description="Scripts that pc_actions.sh runs: SHA-256, S3 URL, arguments",
             string_value=text,
         )
+        self.parameter.apply_removal_policy(removal_policy)
         region = Stack.of(self).region
         content = hashlib.sha256(
             "\n".join(" ".join((given.sha256, *given.args)) for given in scripts).encode()

@@ -170,9 +170,7 @@ class ParallelClusterFleet(Construct):
             mount_dir=storage.mount_dir,
             head_policy_arns=(sessions, policies.head.managed_policy_arn),
             compute_policy_arns=(sessions, policies.compute.managed_policy_arn),
-            login_policy_arns=(
-                (sessions, policies.login.managed_policy_arn) if policies.login else ()
-            ),
+            login_policy_arns=(sessions, policies.login.managed_policy_arn),
             head_actions=nodes.head_actions,
             login_actions=nodes.login_actions,
             queue_actions=nodes.queue_actions,
@@ -204,7 +202,7 @@ class ParallelClusterFleet(Construct):
             session_manager_policy_arn(self),
             # ParallelCluster adds it to every role of a cluster with CloudWatch logs.
             f"arn:{partition}:iam::aws:policy/CloudWatchAgentServerPolicy",
-            *(policy.managed_policy_arn for policy in own if policy),
+            *(policy.managed_policy_arn for policy in own),
             *named,
         ]
         return tuple(dict.fromkeys(arns))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from aws_cdk import Stack
+from aws_cdk import RemovalPolicy, Stack
 from constructs import Construct
 
 from ..config.fleet import Fleet
@@ -68,15 +68,17 @@ class ParallelClusterNodes(Construct):
     ) -> None:
         super().__init__(scope, id)
         self._objects = ScriptObjects(self, "Scripts")
+        # A cluster that stays goes on reading its scripts, and IAM deletes no attached policy.
+        retain = fleet.parallelcluster.removal == "retain"
+        self._removal_policy = RemovalPolicy.RETAIN if retain else RemovalPolicy.DESTROY
         common = (node_script("hold_kernel.sh"), self._tuning(storage))
         head = self._list("HeadActions", cluster_name, "head", (*common, *head_scripts))
         self.head_actions = head.actions
-        login = None
-        self.login_actions = NodeActions()
-        if fleet.login_nodes:
-            closed = node_script("restrict_imds.sh", *METADATA_USERS)
-            login = self._list("LoginActions", cluster_name, "login", (*common, closed))
-            self.login_actions = login.actions
+        # Also without login nodes, which may come later: a parameter that was retained once would
+        # be in the way of another of its name.
+        closed = node_script("restrict_imds.sh", *METADATA_USERS)
+        login = self._list("LoginActions", cluster_name, "login", (*common, closed))
+        self.login_actions = login.actions
         self.queue_actions = {
             name: self._compute(storage, efa=queue.uses_efa(known_types[queue.instance_type]))
             for name, queue in fleet.queues.items()
@@ -89,7 +91,8 @@ class ParallelClusterNodes(Construct):
             compute_scripts=[s for a in self.queue_actions.values() for s in a.objects],
             login_scripts=self.login_actions.objects,
             head_list=head.parameter,
-            login_list=login.parameter if login else None,
+            login_list=login.parameter,
+            removal_policy=self._removal_policy,
         )
 
     @property
@@ -114,7 +117,14 @@ class ParallelClusterNodes(Construct):
         self, id: str, cluster_name: str, who: str, scripts: Sequence[NodeScript]
     ) -> ScriptList:
         name = f"/trainshed/{cluster_name}/{who}-actions"
-        return ScriptList(self, id, parameter_name=name, scripts=scripts, objects=self._objects)
+        return ScriptList(
+            self,
+            id,
+            parameter_name=name,
+            scripts=scripts,
+            objects=self._objects,
+            removal_policy=self._removal_policy,
+        )
 
     def _compute(self, storage: FleetStorage, *, efa: bool) -> NodeActions:
         place, region = self._objects.place, Stack.of(self).region

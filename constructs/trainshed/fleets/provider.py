@@ -14,8 +14,14 @@ from constructs import Construct
 
 from .._assets import asset
 from ..facts.parallelcluster import VERSION
-from . import provider_acknowledgments as acknowledgments
-from .provider_permissions import POLICIES, Scope
+from .provider_acknowledgments import (
+    OF_LOG,
+    OF_OWN_FUNCTION,
+    acknowledge,
+    acknowledge_framework,
+    acknowledge_wildcards,
+)
+from .provider_permissions import ONE_CLUSTER, RIGHTS, Right, Scope
 
 # CloudFormation user guide "AWS::CloudFormation::CustomResource", read 2026-11-29: ServiceTimeout
 # is 1 to 3,600 seconds, whatever the provider would take.
@@ -91,7 +97,10 @@ class ParallelClusterProvider(Construct):
             secret_arns=secret_arns,
             permissions_boundary_arn=permissions_boundary_arn,
         )
-        write_log = self._log_policy()
+        log = self.log_group.log_group_arn
+        write_log = self._policy(
+            "LogPolicy", [Right("Log", ("logs:CreateLogStream", "logs:PutLogEvents"), (log,))]
+        )
         self.role = self._on_event_role(rights, write_log)
         layer = self._layer(layer_bucket or f"{stack.region}-aws-parallelcluster", layer_key)
         self.on_event = self._function(
@@ -111,58 +120,44 @@ class ParallelClusterProvider(Construct):
             # Below FATAL the framework logs each event, and so the whole configuration.
             framework_lambda_logging_level=lambda_.ApplicationLogLevel.FATAL,
         )
-        acknowledgments.of_framework(framework)
+        self._acknowledge(framework)
         self.service_token = framework.service_token
 
     def _log(self, retention_days: int) -> logs.ILogGroup:
         log_group = logs.LogGroup(self, "Log", removal_policy=RemovalPolicy.RETAIN)
-        resource = cast(logs.CfnLogGroup, log_group.node.default_child)
-        resource.retention_in_days = retention_days
-        acknowledgments.of_log(log_group)
+        cast(logs.CfnLogGroup, log_group.node.default_child).retention_in_days = retention_days
+        acknowledge(log_group, OF_LOG)
         return log_group
 
-    def _log_policy(self) -> iam.ManagedPolicy:
-        write = iam.PolicyStatement(
-            actions=["logs:CreateLogStream", "logs:PutLogEvents"],
-            resources=[self.log_group.log_group_arn],
+    def _on_event_role(self, rights: Scope, *further: iam.ManagedPolicy) -> iam.IRole:
+        policies = [self._policy(id, made(rights)) for id, made in RIGHTS.items()]
+        return self._role(
+            "OnEventRole", "Makes, changes and deletes a cluster", *policies, *further
         )
+
+    def _is_complete_role(self, rights: Scope, *further: iam.ManagedPolicy) -> iam.IRole:
+        look = Right(
+            "Look",
+            ("cloudformation:DescribeStacks", "cloudformation:DescribeStackEvents"),
+            (rights.arn("cloudformation", f"stack/{rights.cluster_name}/*"),),
+            ONE_CLUSTER,
+        )
+        policy = self._policy("LookPolicy", [look])
+        return self._role("IsCompleteRole", "Describes the stack of a cluster", policy, *further)
+
+    def _policy(self, id: str, rights: Sequence[Right]) -> iam.ManagedPolicy:
         policy = iam.ManagedPolicy(
             self,
-            "LogPolicy",
-            description="Writes the log of the ParallelCluster provider",
-            statements=[write],
+            id,
+            description="For the functions that make ParallelCluster clusters",
+            statements=[right.statement for right in rights],
         )
-        acknowledgments.of_log_policy(policy)
+        acknowledge_wildcards(policy, rights)
         return policy
 
-    def _on_event_role(self, rights: Scope, write_log: iam.ManagedPolicy) -> iam.IRole:
-        policies = []
-        for id, statements in POLICIES.items():
-            policy = iam.ManagedPolicy(
-                self,
-                id,
-                description="What pcluster needs to make, change and delete a cluster",
-                statements=statements(rights),
-            )
-            acknowledgments.of_permissions(policy)
-            policies.append(policy)
-        return self._role(
-            "OnEventRole", "Makes, changes and deletes a cluster", *policies, write_log
-        )
-
-    def _is_complete_role(self, rights: Scope, write_log: iam.ManagedPolicy) -> iam.IRole:
-        look = iam.PolicyStatement(
-            actions=["cloudformation:DescribeStacks", "cloudformation:DescribeStackEvents"],
-            resources=[rights.arn("cloudformation", f"stack/{rights.cluster_name}/*")],
-        )
-        policy = iam.ManagedPolicy(
-            self,
-            "LookPolicy",
-            description="Describes the stack of a ParallelCluster cluster",
-            statements=[look],
-        )
-        acknowledgments.of_permissions(policy)
-        return self._role("IsCompleteRole", "Describes the stack of a cluster", policy, write_log)
+    def _acknowledge(self, framework: cr.Provider) -> None:
+        own = [child for child in framework.node.find_all() if isinstance(child, lambda_.Function)]
+        acknowledge_framework(framework, (self.on_event, self.is_complete, *own))
 
     def _role(self, id: str, description: str, *policies: iam.ManagedPolicy) -> iam.IRole:
         return iam.Role(
@@ -211,7 +206,7 @@ class ParallelClusterProvider(Construct):
             memory_size=memory_mib,
             log_group=self.log_group,
         )
-        acknowledgments.of_function(function)
+        acknowledge(function, OF_OWN_FUNCTION)
         return function
 
 

@@ -2,34 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from aws_cdk import Acknowledgment, Validations
-from constructs import IConstruct
+from aws_cdk import Acknowledgment, Stack, Validations
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct, IConstruct
+
+from .provider_permissions import Right
+
+OF_LOG = {
+    "NIST.800.53.R5-CloudWatchLogGroupEncrypted": (
+        "CloudWatch Logs encrypts every log group with a key of its own. The log has neither "
+        "secrets nor cluster configurations."
+    ),
+}
+OF_EVERY_FUNCTION = {
+    "NIST.800.53.R5-LambdaConcurrency": (
+        "CloudFormation calls it once a deployment; a reserve would only take from other functions."
+    ),
+    "NIST.800.53.R5-LambdaDLQ": (
+        "It answers CloudFormation, which reports a failure and rolls back; there is no event to "
+        "keep."
+    ),
+    "NIST.800.53.R5-LambdaInsideVPC": "It calls AWS's APIs and nothing in the VPC.",
+}
+OF_OWN_FUNCTION = {
+    **OF_EVERY_FUNCTION,
+    "AwsSolutions-L1": (
+        "AWS's layer with ParallelCluster 3.16.1 is built for Python 3.12; another Python does not "
+        "load it."
+    ),
+}
+OF_FRAMEWORK = {
+    **OF_EVERY_FUNCTION,
+    "AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/"
+    "AWSLambdaBasicExecutionRole]": "CDK's provider framework makes the role; it writes a log.",
+    "AwsSolutions-SF1": (
+        "What the state machine logs would contain the cluster configuration; the functions that "
+        "it calls have a log."
+    ),
+    "AwsSolutions-SF2": "A loop of one call a minute; the functions' log says what each did.",
+    "NIST.800.53.R5-IAMNoInlinePolicy": (
+        "CDK's provider framework makes these policies, each for one role of its own."
+    ),
+}
 
 
 def acknowledge(construct: IConstruct, reasons: Mapping[str, str]) -> None:
-    """Acknowledge findings of a construct, each with its reason."""
+    """Acknowledge findings of a construct and those below it, each with its reason."""
     Validations.of(construct).acknowledge(
         *(Acknowledgment(id=rule, reason=reason) for rule, reason in reasons.items())
     )
 
 
-def of_log(log_group: IConstruct) -> None:
-    acknowledge(log_group, {})
+def acknowledge_wildcards(policy: Construct, rights: Iterable[Right]) -> None:
+    """Acknowledge each wildcard in a policy's resources with the reason of its right."""
+    reasons: dict[str, str] = {}
+    for right in rights:
+        for resource in right.resources:
+            if "*" in resource:
+                reasons.setdefault(_wildcard(policy, resource), right.why)
+    acknowledge(policy, reasons)
 
 
-def of_log_policy(policy: IConstruct) -> None:
-    acknowledge(policy, {})
+def acknowledge_framework(framework: Construct, functions: Iterable[lambda_.IFunction]) -> None:
+    """Acknowledge findings of CDK's provider framework.
+
+    Args:
+        framework: The ``custom_resources.Provider``.
+        functions: The functions that it calls, its own included.
+    """
+    versions = {
+        _wildcard(framework, f"{function.function_arn}:*"): (
+            "CDK grants a function with all its versions; the function has one."
+        )
+        for function in functions
+    }
+    acknowledge(framework, {**OF_FRAMEWORK, **versions})
 
 
-def of_permissions(policy: IConstruct) -> None:
-    acknowledge(policy, {})
+def _wildcard(scope: Construct, resource: str) -> str:
+    """Return the id of cdk-nag's finding of one resource with a wildcard."""
+    return f"AwsSolutions-IAM5[Resource::{_written(Stack.of(scope).resolve(resource))}]"
 
 
-def of_function(function: IConstruct) -> None:
-    acknowledge(function, {})
-
-
-def of_framework(framework: IConstruct) -> None:
-    acknowledge(framework, {})
+def _written(resolved: Any) -> str:
+    """Write a resolved value as cdk-nag does: ``<AWS::Region>``, ``<Function.Arn>``."""
+    match resolved:
+        case {"Ref": name}:
+            return f"<{name}>"
+        case {"Fn::GetAtt": [name, attribute]}:
+            return f"<{name}.{attribute}>"
+        case {"Fn::Join": [separator, parts]}:
+            return str(separator).join(_written(part) for part in parts)
+        case _:
+            return str(resolved)

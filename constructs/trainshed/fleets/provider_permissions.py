@@ -13,7 +13,7 @@ them away needs their rights as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from aws_cdk import Stack
@@ -57,30 +57,60 @@ class Scope:
         return {"StringEquals": {"aws:RequestedRegion": self.stack.region}}
 
 
-def ec2_statements(scope: Scope) -> list[iam.PolicyStatement]:
+@dataclass(frozen=True)
+class Right:
+    """A policy statement, and why its resources are as wide as they are.
+
+    Args:
+        sid: Id of the statement.
+        actions: Actions, written out.
+        resources: What they are allowed on.
+        why: Why a resource has a wildcard. Empty where none has.
+        conditions: When they are allowed. Empty: always.
+    """
+
+    sid: str
+    actions: Sequence[str]
+    resources: Sequence[str]
+    why: str = ""
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def statement(self) -> iam.PolicyStatement:
+        """The statement."""
+        return iam.PolicyStatement(
+            sid=self.sid,
+            actions=list(self.actions),
+            resources=list(self.resources),
+            conditions=dict(self.conditions),
+        )
+
+
+NO_RESOURCE = "EC2 lets these actions name no resource; the condition keeps them in the Region."
+EC2_NAMES = (
+    "EC2 gives the ids of what pcluster and CloudFormation make; the kinds, the account and the "
+    "Region are fixed."
+)
+ONE_CLUSTER = "ParallelCluster and CloudFormation add random letters to the name of the cluster."
+A_LIST = "The call reads a list; it changes nothing."
+CLEANUP_LOG = "/aws/lambda/pcluster-Cleanup"
+LINKED_SERVICES = ["autoscaling.amazonaws.com", "elasticloadbalancing.amazonaws.com"]
+
+
+def ec2_rights(scope: Scope) -> list[Right]:
     """Network interfaces, security groups, launch templates and the head node."""
     kinds = [scope.arn("ec2", f"{kind}/*") for kind in actions.EC2_RESOURCES]
+    image, group = scope.arn("ec2", "image/*", account=False), _reservation_groups(scope)
+    tagged = {"StringEquals": {f"aws:ResourceTag/{CLUSTER_TAG}": scope.cluster_name}}
+    instances = [scope.arn("ec2", "instance/*")]
     return [
-        _allow("Ec2Read", actions.EC2_READ, ["*"], scope.in_region()),
-        _allow(
-            "Ec2Write",
-            actions.EC2_WRITE,
-            [
-                *kinds,
-                scope.arn("ec2", "image/*", account=False),
-                scope.arn("resource-groups", "group/*"),
-            ],
-        ),
-        _allow(
-            "Ec2Terminate",
-            ["ec2:TerminateInstances"],
-            [scope.arn("ec2", "instance/*")],
-            {"StringEquals": {f"aws:ResourceTag/{CLUSTER_TAG}": scope.cluster_name}},
-        ),
+        Right("Ec2Read", actions.EC2_READ, ["*"], NO_RESOURCE, scope.in_region()),
+        Right("Ec2Write", actions.EC2_WRITE, [*kinds, image, group], EC2_NAMES),
+        Right("Ec2Terminate", ["ec2:TerminateInstances"], instances, EC2_NAMES, tagged),
     ]
 
 
-def stack_statements(scope: Scope) -> list[iam.PolicyStatement]:
+def stack_rights(scope: Scope) -> list[Right]:
     """The cluster's stack, its nested stacks, and what pcluster keeps in S3 and DynamoDB."""
     name = scope.cluster_name
     # Nested stacks by their logical ids: kait-* would take in kait-foundation.
@@ -91,26 +121,22 @@ def stack_statements(scope: Scope) -> list[iam.PolicyStatement]:
     tables = [
         scope.arn("dynamodb", f"table/parallelcluster-{table}") for table in (name, f"slurm-{name}")
     ]
-    # The hash in the middle is of the account and the Region.
     bucket = scope.arn("s3", "parallelcluster-*-v1-do-not-delete", region=False, account=False)
+    hashed = "pcluster makes one bucket an account and Region; a hash of the two is in its name."
+    tagged = {"ForAnyValue:StringEquals": {"aws:TagKeys": [CLUSTER_TAG]}}
     return [
-        _allow(
-            "StackWrite",
-            actions.STACK_WRITE,
-            stacks,
-            {"ForAnyValue:StringEquals": {"aws:TagKeys": [CLUSTER_TAG]}},
-        ),
-        _allow("StackReadAndDelete", actions.STACK_READ_AND_DELETE, stacks),
-        _allow("Tables", actions.DYNAMODB, tables),
-        _allow("ArtifactBucket", actions.S3_BUCKET, [bucket]),
-        _allow("Artifacts", actions.S3_OBJECT, [f"{bucket}/*"]),
+        Right("StackWrite", actions.STACK_WRITE, stacks, ONE_CLUSTER, tagged),
+        Right("StackReadAndDelete", actions.STACK_READ_AND_DELETE, stacks, ONE_CLUSTER),
+        Right("Tables", actions.DYNAMODB, tables),
+        Right("ArtifactBucket", actions.S3_BUCKET, [bucket], hashed),
+        Right("Artifacts", actions.S3_OBJECT, [f"{bucket}/*"], hashed),
         # pcluster makes sure that each script and its bucket are there.
-        _allow("Scripts", ["s3:GetObject"], scope.script_arns),
-        _allow("ScriptBuckets", ["s3:ListBucket"], scope.script_bucket_arns),
+        Right("Scripts", ["s3:GetObject"], scope.script_arns),
+        Right("ScriptBuckets", ["s3:ListBucket"], scope.script_bucket_arns),
     ]
 
 
-def iam_statements(scope: Scope) -> list[iam.PolicyStatement]:
+def iam_rights(scope: Scope) -> list[Right]:
     """The roles of nodes and of the cluster's own functions, and nobody else's."""
     name, boundary = scope.cluster_name, scope.permissions_boundary_arn
     roles = [
@@ -119,103 +145,90 @@ def iam_statements(scope: Scope) -> list[iam.PolicyStatement]:
     profiles = [scope.arn("iam", f"instance-profile/parallelcluster/{name}/*", region=False)]
     bounded = {"StringEquals": {"iam:PermissionsBoundary": boundary}} if boundary else {}
     write = (*actions.ROLE_WRITE, *(["iam:PutRolePermissionsBoundary"] if boundary else []))
-    passed_to = {"iam:PassedToService": ["ec2.amazonaws.com", "lambda.amazonaws.com"]}
-    linked = ["autoscaling.amazonaws.com", "elasticloadbalancing.amazonaws.com"]
-    attachable = list(scope.attachable_policy_arns)
+    attachable = {"ArnEquals": {"iam:PolicyARN": list(scope.attachable_policy_arns)}, **bounded}
+    passed = {"iam:PassedToService": ["ec2.amazonaws.com", "lambda.amazonaws.com"]}
+    linked = {"iam:AWSServiceName": LINKED_SERVICES}
     return [
-        _allow("RoleWrite", write, roles, bounded),
-        _allow("RoleKeep", actions.ROLE_KEEP, roles),
-        _allow(
-            "RoleAttach",
-            ["iam:AttachRolePolicy"],
-            roles,
-            {"ArnEquals": {"iam:PolicyARN": attachable}, **bounded},
-        ),
+        Right("RoleWrite", write, roles, ONE_CLUSTER, bounded),
+        Right("RoleKeep", actions.ROLE_KEEP, roles, ONE_CLUSTER),
+        Right("RoleAttach", ["iam:AttachRolePolicy"], roles, ONE_CLUSTER, attachable),
         # Also of a policy that has left the list.
-        _allow("RoleDetach", ["iam:DetachRolePolicy"], roles),
-        _allow("RolePass", ["iam:PassRole"], roles, {"StringEqualsIfExists": passed_to}),
-        _allow("PolicyRead", ["iam:GetPolicy"], attachable),
-        _allow("Profiles", actions.INSTANCE_PROFILE, profiles),
-        _allow(
+        Right("RoleDetach", ["iam:DetachRolePolicy"], roles, ONE_CLUSTER),
+        Right("RolePass", ["iam:PassRole"], roles, ONE_CLUSTER, {"StringEqualsIfExists": passed}),
+        Right("PolicyRead", ["iam:GetPolicy"], scope.attachable_policy_arns),
+        Right("Profiles", actions.INSTANCE_PROFILE, profiles, ONE_CLUSTER),
+        Right(
             "LoginServiceRoles",
             ["iam:CreateServiceLinkedRole"],
             [scope.arn("iam", "role/aws-service-role/*", region=False)],
-            {"StringEquals": {"iam:AWSServiceName": linked}},
+            "AWS names the role; the condition names the two services.",
+            {"StringEquals": linked},
         ),
     ]
 
 
-def service_statements(scope: Scope) -> list[iam.PolicyStatement]:
+def service_rights(scope: Scope) -> list[Right]:
     """Logs, alarms, dashboard, host names and functions."""
     name = scope.cluster_name
-    log_groups = [
+    logs = [
         scope.arn("logs", f"log-group:{group}*")
-        for group in (f"/aws/parallelcluster/{name}-", "/aws/lambda/pcluster-Cleanup")
+        for group in (f"/aws/parallelcluster/{name}-", CLEANUP_LOG)
     ]
-    watched = [
-        scope.arn("cloudwatch", f"alarm:{name}-*"),
-        scope.arn("cloudwatch", f"dashboard/{name}-*", region=False),
-    ]
+    dashboard = scope.arn("cloudwatch", f"dashboard/{name}-*", region=False)
+    watched = [scope.arn("cloudwatch", f"alarm:{name}-*"), dashboard]
+    alarms = [scope.arn("cloudwatch", "alarm:*")]
     zones = [
         scope.arn("route53", f"{kind}/*", region=False, account=False)
         for kind in ("hostedzone", "change")
     ]
-    functions = scope.arn("lambda", "function:pcluster-Cleanup*")
-    groups = scope.arn("resource-groups", "group/*")
-    statements = [
-        _allow("Logs", actions.LOGS, log_groups),
-        _allow("LogGroups", ["logs:DescribeLogGroups"], [scope.arn("logs", "log-group:*")]),
-        _allow("Watch", actions.CLOUDWATCH, watched),
-        _allow("Alarms", ["cloudwatch:DescribeAlarms"], [scope.arn("cloudwatch", "alarm:*")]),
-        _allow("ZoneCreate", ["route53:CreateHostedZone"], ["*"]),
-        _allow("Zones", actions.ROUTE53, zones),
-        _allow("Functions", actions.LAMBDA, [functions]),
-        _allow("FileSystems", ["fsx:DescribeFileSystems"], [scope.arn("fsx", "file-system/*")]),
-        _allow("ReservationGroups", actions.RESOURCE_GROUPS, [groups]),
+    functions = [scope.arn("lambda", "function:pcluster-Cleanup*")]
+    return [
+        Right("Logs", actions.LOGS, logs, ONE_CLUSTER),
+        Right("LogGroups", ["logs:DescribeLogGroups"], [scope.arn("logs", "log-group:*")], A_LIST),
+        Right("Watch", actions.CLOUDWATCH, watched, ONE_CLUSTER),
+        Right("Alarms", ["cloudwatch:DescribeAlarms"], alarms, A_LIST),
+        Right("ZoneCreate", ["route53:CreateHostedZone"], ["*"], "The action names no resource."),
+        Right("Zones", actions.ROUTE53, zones, "Route 53 gives zones and changes their ids."),
+        Right("Functions", actions.LAMBDA, functions, "The id of the stack ends the name."),
+        Right(
+            "FileSystems", ["fsx:DescribeFileSystems"], [scope.arn("fsx", "file-system/*")], A_LIST
+        ),
+        Right("ReservationGroups", actions.RESOURCE_GROUPS, [_reservation_groups(scope)], A_LIST),
+        *_secret_rights(scope),
     ]
-    if scope.secret_arns:
-        statements.append(
-            _allow("Secrets", ["secretsmanager:DescribeSecret"], list(scope.secret_arns))
-        )
-    return statements
 
 
-def login_node_statements(scope: Scope) -> list[iam.PolicyStatement]:
+def login_node_rights(scope: Scope) -> list[Right]:
     """Login nodes: an Auto Scaling group behind a network load balancer."""
     name = scope.cluster_name
-    groups = scope.arn("autoscaling", f"autoScalingGroup:*:autoScalingGroupName/{name}-*")
-    # CloudFormation names the load balancer after the nested stack, cut short.
+    groups = [scope.arn("autoscaling", f"autoScalingGroup:*:autoScalingGroupName/{name}-*")]
     balancers = [
         scope.arn("elasticloadbalancing", f"{kind}/*")
         for kind in ("loadbalancer/net", "listener/net", "targetgroup")
     ]
+    cut = "CloudFormation names the load balancer after the nested stack, cut short."
     read = (*actions.AUTOSCALING_READ, *actions.BALANCER_READ)
     return [
-        _allow("LoginGroups", actions.AUTOSCALING, [groups]),
-        _allow("LoginBalancers", actions.BALANCER, balancers),
-        _allow("LoginRead", read, ["*"], scope.in_region()),
+        Right("LoginGroups", actions.AUTOSCALING, groups, ONE_CLUSTER),
+        Right("LoginBalancers", actions.BALANCER, balancers, cut),
+        Right("LoginRead", read, ["*"], A_LIST, scope.in_region()),
     ]
 
 
-POLICIES: Mapping[str, Callable[[Scope], list[iam.PolicyStatement]]] = {
-    "Ec2Policy": ec2_statements,
-    "StackPolicy": stack_statements,
-    "IamPolicy": iam_statements,
-    "ServicePolicy": service_statements,
-    "LoginNodePolicy": login_node_statements,
+RIGHTS: Mapping[str, Callable[[Scope], list[Right]]] = {
+    "Ec2Policy": ec2_rights,
+    "StackPolicy": stack_rights,
+    "IamPolicy": iam_rights,
+    "ServicePolicy": service_rights,
+    "LoginNodePolicy": login_node_rights,
 }
 """The function's managed policies, by construct id; IAM takes 6,144 characters in each."""
 
 
-def _allow(
-    sid: str,
-    names: Sequence[str],
-    resources: Sequence[str],
-    conditions: Mapping[str, Any] | None = None,
-) -> iam.PolicyStatement:
-    return iam.PolicyStatement(
-        sid=sid,
-        actions=list(names),
-        resources=list(resources),
-        conditions=dict(conditions) if conditions else None,
-    )
+def _secret_rights(scope: Scope) -> list[Right]:
+    describe = ["secretsmanager:DescribeSecret"]
+    return [Right("Secrets", describe, scope.secret_arns)] if scope.secret_arns else []
+
+
+def _reservation_groups(scope: Scope) -> str:
+    return scope.arn("resource-groups", "group/*")

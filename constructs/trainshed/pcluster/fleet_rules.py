@@ -34,7 +34,11 @@ def fleet_faults(
         cluster_name: Name of the cluster.
         known_types: Facts of instance types by name.
     """
-    faults = [*_name_faults(fleet, cluster_name), *_scratch_faults(fleet, known_types)]
+    faults = [
+        *_name_faults(fleet, cluster_name),
+        *_type_faults(fleet, known_types),
+        *_scratch_faults(fleet, known_types),
+    ]
     return faults + [fault for rule in RULES for fault in rule(fleet)]
 
 
@@ -46,6 +50,18 @@ def _name_faults(fleet: Fleet, cluster_name: str) -> Iterator[Fault]:
             reason=f"{cluster_name!r} has {len(cluster_name)} characters; with accounting use "
             f"{most} or fewer, since the names of its database tables begin with it",
         )
+
+
+def _type_faults(fleet: Fleet, known_types: Mapping[str, InstanceType]) -> Iterator[Fault]:
+    for name, queue in fleet.queues.items():
+        if queue.instance_type not in known_types:
+            yield Fault.at(
+                "queues",
+                name,
+                "instance_type",
+                reason=f"{queue.instance_type!r} is not in the table of instance types; "
+                "describe it beside them",
+            )
 
 
 def _scratch_faults(fleet: Fleet, known_types: Mapping[str, InstanceType]) -> Iterator[Fault]:

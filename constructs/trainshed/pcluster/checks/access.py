@@ -116,6 +116,6 @@ def _scripts(at: KeyPath, actions: Mapping[str, Any]) -> Iterator[tuple[KeyPath,
 
 def _readable(url: str, grants: list[Mapping[str, Any]]) -> bool:
     place = url.removeprefix("s3://")
-    return any(
-        fnmatchcase(place, f"{grant['BucketName']}/{grant.get('KeyName', '*')}") for grant in grants
-    )
+    granted = [f"{grant['BucketName']}/{grant.get('KeyName', '*')}" for grant in grants]
+    # The brackets of a token would be a pattern of their own.
+    return place in granted or any(fnmatchcase(place, pattern) for pattern in granted)

@@ -1,0 +1,152 @@
+"""The function that brings alerts to Slack, with its role, log, table and queues."""
+
+from __future__ import annotations
+
+import aws_cdk as cdk
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_lambda_event_sources as sources
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from .._assets import asset
+from .routes import AlertRoutes
+
+_TIMEOUT = cdk.Duration.seconds(60)
+# Lambda developer guide, "Using Lambda with Amazon SQS", read 2026-11-29: six times the time-out.
+_HIDDEN = cdk.Duration.seconds(6 * 60)
+# Twenty hours of an outage of Slack; permanent errors do not wait for it.
+_MOST_RECEIVES = 200
+_BATCH = 20
+
+
+class Notifier(Construct):
+    """Queue, function and dead-letter queue between a topic and Slack.
+
+    Args:
+        secret: Bot token or webhooks.
+        routes: Which channel hears of what.
+    """
+
+    queue: sqs.IQueue
+    """What waits to be shown."""
+    dead_letter_queue: sqs.IQueue
+    """What Slack refuses for good, and what could not be shown for a day."""
+    function: lambda_.IFunction
+    """The function."""
+    table: dynamodb.ITable
+    """What was shown of each alarm."""
+    log_group: logs.ILogGroup
+    """The function's log."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        secret: secretsmanager.ISecret,
+        routes: AlertRoutes,
+    ) -> None:
+        super().__init__(scope, id)
+        dead = self._queue("DeadLetters", cdk.Duration.days(14))
+        queue = self._queue("Queue", cdk.Duration.days(4), dead)
+        table = dynamodb.Table(
+            self,
+            "Shown",
+            partition_key=dynamodb.Attribute(name="key", type=dynamodb.AttributeType.STRING),
+            billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
+            time_to_live_attribute="expires",
+            # Without it the next alerts begin new threads, and that is all.
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
+        self.log_group = logs.LogGroup(
+            self,
+            "Log",
+            retention=logs.RetentionDays.THREE_MONTHS,
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
+        role = iam.Role(
+            self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"), path=None
+        )
+        self.log_group.grant_write(role)
+        secret.grant_read(role)
+        dead.grant_send_messages(role)
+        table.grant(role, "dynamodb:BatchGetItem", "dynamodb:BatchWriteItem")
+        function = self._function(role, secret, routes, dead, table)
+        function.add_event_source(
+            sources.SqsEventSource(
+                queue,
+                batch_size=_BATCH,
+                # More than ten a batch needs a window; it also gathers what belongs together.
+                max_batching_window=cdk.Duration.seconds(2),
+                # The least that there is: what is received and throttled counts as received.
+                max_concurrency=2,
+                report_batch_item_failures=True,
+            )
+        )
+        self.queue, self.dead_letter_queue = queue, dead
+        self.function, self.table = function, table
+        self._acknowledge(table)
+
+    def _queue(
+        self, id: str, kept: cdk.Duration, dead_letters: sqs.Queue | None = None
+    ) -> sqs.Queue:
+        redrive = dead_letters and sqs.DeadLetterQueue(
+            queue=dead_letters, max_receive_count=_MOST_RECEIVES
+        )
+        return sqs.Queue(
+            self,
+            id,
+            # SQS's own key: SNS and EventBridge need no grant for it that could be missing.
+            encryption=sqs.QueueEncryption.SQS_MANAGED,
+            enforce_ssl=True,
+            retention_period=kept,
+            visibility_timeout=_HIDDEN,
+            dead_letter_queue=redrive,
+        )
+
+    def _function(
+        self,
+        role: iam.IRole,
+        secret: secretsmanager.ISecret,
+        routes: AlertRoutes,
+        dead: sqs.IQueue,
+        table: dynamodb.ITable,
+    ) -> lambda_.Function:
+        return lambda_.Function(
+            self,
+            "Function",
+            description="Brings alarms and events to Slack",
+            # The folder's parent, so that the modules are one package and import each other.
+            code=lambda_.Code.from_asset(
+                asset("functions"),
+                exclude=["*", "!slack_notifier", "!slack_notifier/*.py"],
+                ignore_mode=cdk.IgnoreMode.GIT,
+            ),
+            handler="slack_notifier.handler.handler",
+            runtime=lambda_.Runtime.PYTHON_3_14,
+            architecture=lambda_.Architecture.ARM_64,
+            memory_size=256,
+            timeout=_TIMEOUT,
+            # One at a time: Slack takes one message a second, and order is kept.
+            reserved_concurrent_executions=1,
+            role=role,
+            log_group=self.log_group,
+            environment={
+                "SECRET_ARN": secret.secret_arn,
+                "ROUTES": routes.to_json(),
+                "TABLE_NAME": table.table_name,
+                "DEAD_LETTER_QUEUE_URL": dead.queue_url,
+            },
+        )
+
+    def _acknowledge(self, table: dynamodb.Table) -> None:
+        cdk.Validations.of(table).acknowledge(
+            cdk.Acknowledgment(
+                id="AwsSolutions-DDB3",
+                reason="it holds which alerts were shown for two weeks; lost, it costs a repetition",
+            )
+        )

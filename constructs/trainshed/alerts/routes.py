@@ -1,0 +1,120 @@
+"""Which channel hears of what, and when: records shared by YAML and Python. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import AfterValidator, Field
+
+from ..records import OnChange, Record, is_token
+
+# Ids begin with C or G; names: docs.slack.dev "conversations.create", read 2026-11-29.
+_CHANNEL = re.compile(r"[CG][A-Z0-9]{7,20}|[a-z0-9_-]{1,80}")
+_MENTION = re.compile(r"<!(?:here|channel|everyone)>|<!subteam\^S[A-Z0-9]+>|<@[UW][A-Z0-9]+>")
+_CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
+
+
+def _channel(value: str) -> str:
+    if is_token(value) or _CHANNEL.fullmatch(value):
+        return value
+    if "://" in value or value.startswith("xox"):
+        # Not quoted: it may be a secret, and this text goes into logs.
+        raise ValueError(
+            "a channel is named by its id, C0123456789, or the name of a webhook; "
+            "addresses and tokens belong in Secrets Manager"
+        )
+    raise ValueError(f"{value!r} is no channel; use its id, C0123456789, or a name without #")
+
+
+def _mention(value: str) -> str:
+    if value and not is_token(value) and not _MENTION.fullmatch(value):
+        raise ValueError(
+            f"{value!r} mentions nobody in Slack; use <!here>, <!subteam^S0123> or <@U0123>"
+        )
+    return value
+
+
+def _clock(value: str) -> str:
+    if not is_token(value) and not _CLOCK.fullmatch(value):
+        raise ValueError(f"{value!r} is no time of day; use HH:MM, 22:00")
+    return value
+
+
+def _zone(value: str) -> str:
+    try:
+        is_token(value) or ZoneInfo(value)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise ValueError(f"{value!r} is no time zone; use an IANA name, Asia/Seoul") from None
+    return value
+
+
+ChannelName = Annotated[str, AfterValidator(_channel)]
+
+
+class QuietHours(Record):
+    """Hours in which all but critical alerts go to a channel that wakes nobody."""
+
+    start: Annotated[str, AfterValidator(_clock), OnChange.LIVE]
+    """When they begin, HH:MM."""
+    end: Annotated[str, AfterValidator(_clock), OnChange.LIVE]
+    """When they end, HH:MM; before ``start``: on the next day."""
+    timezone: Annotated[str, AfterValidator(_zone), OnChange.LIVE]
+    """IANA name of the time zone: ``Asia/Seoul``."""
+    channel: Annotated[ChannelName, OnChange.LIVE]
+    """Channel for that time, which people mute."""
+
+
+class SeverityChannels(Record):
+    """Channels of one institution; what is left out goes where all others go."""
+
+    critical: Annotated[ChannelName | None, OnChange.LIVE] = None
+    """Channel of what needs a person now."""
+    warning: Annotated[ChannelName | None, OnChange.LIVE] = None
+    """Channel of what needs a person today."""
+    info: Annotated[ChannelName | None, OnChange.LIVE] = None
+    """Channel of what is good to know."""
+
+
+class AlertRoutes(Record):
+    """Which channel hears of what.
+
+    With a bot token, channels are ids (``C0123456789``). With webhooks they are the names under
+    which the secret holds the addresses; one webhook alone serves every name.
+    """
+
+    critical: Annotated[ChannelName, OnChange.LIVE]
+    """Channel of what needs a person now."""
+    warning: Annotated[ChannelName, OnChange.LIVE]
+    """Channel of what needs a person today."""
+    info: Annotated[ChannelName, OnChange.LIVE]
+    """Channel of what is good to know."""
+    institutions: Annotated[dict[str, SeverityChannels], OnChange.LIVE] = Field(
+        default_factory=dict
+    )
+    """Channels of single institutions, by name."""
+    mention: Annotated[str, AfterValidator(_mention), OnChange.LIVE] = ""
+    """Who is called by critical alerts, and by no others: ``<!subteam^S0123ABCD>``."""
+    quiet_hours: Annotated[QuietHours | None, OnChange.LIVE] = None
+    """Hours in which all but critical alerts go elsewhere."""
+    group_above: Annotated[int, Field(ge=1, le=25), OnChange.LIVE] = 5
+    """More alerts than this for a channel at once become one message."""
+
+    def to_json(self) -> str:
+        """Return the routes as the notifier reads them."""
+        return _RoutesJson(
+            channels=SeverityChannels(critical=self.critical, warning=self.warning, info=self.info),
+            institutions=self.institutions,
+            mention=self.mention,
+            quiet_hours=self.quiet_hours,
+            group_above=self.group_above,
+        ).model_dump_json(exclude_none=True)
+
+
+class _RoutesJson(Record):
+    channels: SeverityChannels
+    institutions: dict[str, SeverityChannels]
+    mention: str
+    quiet_hours: QuietHours | None
+    group_above: int

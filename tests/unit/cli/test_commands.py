@@ -1,0 +1,71 @@
+"""The ``trainshed`` command on files that are right and files that are wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from trainshed.cli import main
+from trainshed.cli.checked import load_all
+from trainshed.config import ConfigError
+
+INSTITUTIONS = Path(__file__).parents[3] / "institutions"
+
+
+def test_validate_accepts_every_example(capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(path) for path in sorted(INSTITUTIONS.glob("*.yaml"))]
+    assert main(["validate", *files]) == 0
+    assert capsys.readouterr().out.count(" is right\n") == len(files)
+
+
+def test_validate_tells_the_faults_of_every_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.yaml").write_text("name: A\n")
+    (tmp_path / "b.yaml").write_text("nmae: b\n")
+    assert main(["validate", str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")]) == 1
+    errors = capsys.readouterr().err
+    assert "a.yaml:1: name: 'A' is not a name" in errors
+    assert "b.yaml:1: nmae: unknown key; did you mean 'name'?" in errors
+
+
+def test_what_parallelcluster_cannot_do_is_refused_at_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (INSTITUTIONS / "minimal.yaml").read_text()
+    path = tmp_path / "minimal.yaml"
+    path.write_text(f"{text}  monitoring: {{log_retention_days: 1096}}\n")
+    assert main(["validate", str(path)]) == 1
+    assert f"{path}:14: fleet.monitoring.log_retention_days: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["minimal", "kait", "full"])
+def test_render_writes_the_cluster_configuration(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["render", str(INSTITUTIONS / f"{name}.yaml"), "--out", str(tmp_path)]) == 0
+    written = [Path(line) for line in capsys.readouterr().out.split()]
+    assert tmp_path / "cluster-config.yaml" in written
+    config = yaml.safe_load((tmp_path / "cluster-config.yaml").read_text())
+    assert config["Scheduling"]["Scheduler"] == "slurm"
+
+
+def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema"]) == 0
+    assert json.loads(capsys.readouterr().out)["title"] == "trainshed institution"
+
+
+def test_an_institution_without_a_file_is_refused_with_the_nearest() -> None:
+    with pytest.raises(
+        ConfigError, match=r"institution 'kiat' has no file in .*; did you mean 'kait'"
+    ):
+        load_all(INSTITUTIONS, "kiat")
+
+
+def test_a_file_is_named_like_its_institution(tmp_path: Path) -> None:
+    (tmp_path / "other.yaml").write_text((INSTITUTIONS / "minimal.yaml").read_text())
+    with pytest.raises(ConfigError, match=r"name is 'minimal'; name the file minimal\.yaml"):
+        load_all(tmp_path)

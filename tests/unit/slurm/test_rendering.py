@@ -1,0 +1,210 @@
+"""Files and settings rendered from a policy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from trainshed.slurm import (
+    PRESETS,
+    BareCluster,
+    NodeGroup,
+    NodeShape,
+    SlurmPolicy,
+    accounting_document,
+    cgroup_conf,
+    gres_conf,
+    parallelcluster_settings,
+    policy_table,
+    slurm_conf,
+)
+from trainshed.slurm.parallelcluster import (
+    DENIED_CLUSTER_SETTINGS,
+    DENIED_QUEUE_SETTINGS,
+    DENIED_WITH_DATABASE,
+    refuse_denied,
+)
+
+P5EN = NodeShape(192, 2_097_152, 2, 48, 2, 8, "h200")
+COMPUTE = NodeGroup("compute", P5EN, 16)
+HEAD = BareCluster("kait", "head")
+HARDENED = SlurmPolicy(preset="kait-hardened")
+INSTITUTIONS = {
+    "accounts": {
+        "kaist": {"description": "KAIST", "parent": "general", "fairshare": 30, "gpus": 64},
+        "snu": {"description": "Seoul National University", "parent": "priority"},
+    },
+    "users": {
+        "kim": {"account": "kaist", "uid": 2001},
+        "lee": {"account": "snu", "more_accounts": ["kaist"], "fairshare": 2},
+        "ops": {"account": "snu", "admin": "Operator"},
+    },
+}
+
+
+def policy(preset: str) -> SlurmPolicy:
+    """Return a preset with two institutions and three users."""
+    return SlurmPolicy.model_validate({"preset": preset, **INSTITUTIONS})
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_the_files_of_a_preset_are_as_reviewed(
+    preset: str, golden: Callable[[str, object], None]
+) -> None:
+    chosen = policy(preset)
+    golden(f"slurm/{preset}/slurm.conf", slurm_conf(chosen, [COMPUTE], HEAD))
+    golden(f"slurm/{preset}/gres.conf", gres_conf([COMPUTE]))
+    golden(f"slurm/{preset}/cgroup.conf", cgroup_conf(chosen))
+    golden(f"slurm/{preset}/policy.md", policy_table(chosen, [COMPUTE]))
+    golden(
+        f"slurm/{preset}/accounting.json", accounting_document(chosen, [COMPUTE], cluster="kait")
+    )
+    for name, database in (("", True), ("-without-database", False)):
+        settings, queues = parallelcluster_settings(chosen, [COMPUTE], database=database)
+        golden(
+            f"slurm/{preset}/parallelcluster{name}.json",
+            json.dumps({"CustomSlurmSettings": settings, "SlurmQueues": queues}, indent=1),
+        )
+
+
+def test_rendering_does_not_depend_on_the_order_of_an_institution_file() -> None:
+    forward = policy("kait-hardened")
+    values = json.loads(forward.model_dump_json())
+    backward = SlurmPolicy.model_validate_json(json.dumps(_reversed(values)))
+    assert slurm_conf(backward, [COMPUTE], HEAD) == slurm_conf(forward, [COMPUTE], HEAD)
+    assert policy_table(backward) == policy_table(forward)
+    assert json.dumps(accounting_document(backward, [COMPUTE], cluster="kait")) == json.dumps(
+        accounting_document(forward, [COMPUTE], cluster="kait")
+    )
+
+
+def _reversed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _reversed(item) for key, item in reversed(value.items())}
+    return value
+
+
+@pytest.mark.parametrize("database", [True, False])
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_nothing_that_parallelcluster_keeps_is_rendered(preset: str, database: bool) -> None:
+    settings, queues = parallelcluster_settings(policy(preset), [COMPUTE], database=database)
+    written = {key.lower() for setting in settings for key in setting}
+    assert not written & DENIED_CLUSTER_SETTINGS
+    assert not (database and written & DENIED_WITH_DATABASE)
+    assert not {key.lower() for key in queues["compute"]} & DENIED_QUEUE_SETTINGS
+
+
+def test_a_denied_setting_is_refused_in_an_entry_of_many_keys() -> None:
+    with pytest.raises(
+        ValueError,
+        match="CustomSlurmSettings has TASKPLUGIN, which ParallelCluster keeps for itself; "
+        "leave it out",
+    ):
+        refuse_denied({"PartitionName": "a", "TASKPLUGIN": "task/none"}, database=False)
+
+
+def test_the_native_partition_is_closed_to_users() -> None:
+    _, queues = parallelcluster_settings(HARDENED, [COMPUTE])
+    assert queues == {"compute": {"Default": "NO", "RootOnly": "YES", "Hidden": "YES"}}
+
+
+def test_partitions_lie_over_the_node_sets_of_their_queues() -> None:
+    groups = [COMPUTE, NodeGroup("small", P5EN, 2)]
+    chosen = SlurmPolicy.model_validate(
+        {"preset": "kait-hardened", "partitions": {"debug": {"queues": ["small"]}}}
+    )
+    settings, _ = parallelcluster_settings(chosen, groups)
+    nodes = {s["PartitionName"]: s["Nodes"] for s in settings if "PartitionName" in s}
+    assert nodes["debug"] == "small_nodes"
+    assert nodes["normal"] == "compute_nodes,small_nodes"
+
+
+def test_parallelclusters_own_scheduler_parameters_are_kept() -> None:
+    settings, _ = parallelcluster_settings(HARDENED, [COMPUTE])
+    (line,) = [s["SchedulerParameters"] for s in settings if "SchedulerParameters" in s]
+    assert line == "nohold_on_prolog_fail,preempt_send_user_signal"
+
+
+def test_before_the_database_knows_the_qos_partitions_are_closed_and_name_none() -> None:
+    text = slurm_conf(HARDENED, [COMPUTE], HEAD, with_qos=False)
+    lines = [line for line in text.splitlines() if line.startswith("PartitionName=")]
+    assert len(lines) == 4
+    assert all(" State=DOWN " in line for line in lines)
+    assert "QOS=" not in "".join(lines) and "AllowAccounts" not in text
+
+
+def test_a_partition_named_like_a_queue_is_refused() -> None:
+    chosen = SlurmPolicy.model_validate({"partitions": {"compute": {}}})
+    with pytest.raises(ValueError, match=r"partitions\.compute has the name of a queue"):
+        parallelcluster_settings(chosen, [COMPUTE])
+
+
+def test_an_unknown_queue_is_refused_with_the_known_ones() -> None:
+    chosen = SlurmPolicy.model_validate({"partitions": {"a": {"queues": ["fats"]}}})
+    with pytest.raises(ValueError, match=r"partitions\.a\.queues names fats; use one of compute"):
+        slurm_conf(chosen, [COMPUTE], HEAD)
+
+
+def test_defaults_per_gpu_are_the_share_of_the_leanest_node() -> None:
+    lean = NodeGroup("lean", NodeShape(48, 196_608, 1, 24, 2, 4, "l4"), 2)
+    text = slurm_conf(HARDENED, [replace(COMPUTE, node_names="a[1-2]"), lean], HEAD)
+    assert "DefCpuPerGPU=12\n" in text
+    assert "DefMemPerGPU=46694\n" in text
+    assert "DefMemPerCPU=3891\n" in text
+
+
+def test_caps_of_cpus_and_memory_follow_those_of_gpus() -> None:
+    document = accounting_document(HARDENED, [COMPUTE], cluster="kait")
+    assert document["qos"]["priority_qos"]["MaxTRESPerUser"] == ("cpu=384,gres/gpu=16,mem=3984576M")
+
+
+def test_nodes_of_a_partition_are_a_limit_of_its_qos() -> None:
+    document = accounting_document(HARDENED, [COMPUTE], cluster="kait")
+    assert document["qos"]["debug_qos"]["GrpTRES"] == "cpu=192,gres/gpu=8,mem=1992294M"
+
+
+def test_a_cap_that_follows_gpus_needs_some() -> None:
+    cpu_only = NodeGroup("cpu", NodeShape(48, 196_608, 1, 24, 2), 2)
+    with pytest.raises(
+        ValueError,
+        match=r"qos\.normal_qos\.cpus_follow_gpus needs nodes with GPUs, and no queue has any",
+    ):
+        accounting_document(HARDENED, [cpu_only], cluster="kait")
+
+
+def test_accounts_below_an_allowed_account_may_enter_too() -> None:
+    text = slurm_conf(policy("kait-hardened"), [COMPUTE], HEAD)
+    assert text.count("AllowAccounts=priority,snu ") == 2
+
+
+def test_a_node_with_fixed_names_is_written_and_a_joining_one_is_a_feature() -> None:
+    fixed = replace(COMPUTE, node_names="gpu[1-4]")
+    assert "NodeSet=compute_nodes Nodes=gpu[1-4]\n" in slurm_conf(HARDENED, [fixed], HEAD)
+    assert "NodeSet=compute_nodes Feature=compute\n" in slurm_conf(HARDENED, [COMPUTE], HEAD)
+
+
+def test_joining_nodes_with_different_gpus_are_refused() -> None:
+    other = NodeGroup("small", NodeShape(48, 196_608, 1, 24, 2, 4, "l4"), 2)
+    with pytest.raises(ValueError, match="queues have 4 l4, 8 h200; nodes that join"):
+        gres_conf([COMPUTE, other])
+
+
+def test_an_extra_key_that_the_policy_writes_is_refused() -> None:
+    with pytest.raises(
+        ValueError, match="extra has killwait, which the policy writes; change the policy"
+    ):
+        slurm_conf(HARDENED, [COMPUTE], replace(HEAD, extra={"killwait": 5}))
+
+
+def test_a_shape_whose_cores_do_not_add_up_is_refused() -> None:
+    with pytest.raises(ValueError, match="cpus is 192, but sockets 2 x cores 24 x threads 2"):
+        NodeShape(192, 1024, 2, 24, 2)
+
+
+def test_a_gpu_type_in_upper_case_is_refused() -> None:
+    with pytest.raises(ValueError, match="gpus is 8 and gpu_type 'H200'"):
+        replace(P5EN, gpu_type="H200")
