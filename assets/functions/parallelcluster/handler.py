@@ -42,13 +42,6 @@ SERVING = {"CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"}
 NEVER_COMPLETED = {"CREATE_IN_PROGRESS", "CREATE_FAILED"} | {
     f"ROLLBACK_{end}" for end in ("IN_PROGRESS", "COMPLETE", "FAILED")
 }
-# What on_event did, and the statuses of the inner stack that fulfil it.
-FULFILLED_BY = {
-    "created": {"CREATE_COMPLETE"},
-    "adopted": SERVING,
-    "updated": {"UPDATE_COMPLETE"},
-    "unchanged": SERVING,
-}
 DELETE = "aws cloudformation delete-stack --stack-name {}"
 ADVICE = {
     "UPDATE_ROLLBACK_COMPLETE": "the update was rolled back; the cluster is as it was before",
@@ -325,7 +318,7 @@ def _look(event: Event) -> Answer:
     if found is None:
         raise ClusterError(f"stack {arn} is gone")
     status = found["StackStatus"]
-    if status in FULFILLED_BY[outcome]:
+    if status in ({"UPDATE_COMPLETE"} if outcome == "updated" else SERVING):
         _log(event, "complete", status=status)
         return {"IsComplete": True, "Data": _attributes(found)}
     busy = status.endswith("_IN_PROGRESS")

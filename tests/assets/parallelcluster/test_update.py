@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 
 import pytest
+from botocore.stub import Stubber
 
 from assets.functions.parallelcluster import handler
 from tests.assets.parallelcluster.conftest import CONFIGURATION, OWNER, Account, request
@@ -134,6 +136,16 @@ def test_an_update_that_outlasts_the_hour_is_told(account: Account, arn: str) ->
     account.age(arn, minutes=57)
     with pytest.raises(handler.ClusterError, match=r"^stack llm is still UPDATE_IN_PROGRESS, and"):
         update.poll()
+
+
+def test_the_age_of_the_cluster_is_not_the_age_of_its_update(account: Account, arn: str) -> None:
+    update = request("Update", arn, configuration=CHANGED)
+    update.start()
+    account.age(arn, minutes=60 * 24 * 90)
+    found = {**(handler._stack(arn) or {}), "LastUpdatedTime": datetime.now(UTC)}
+    with Stubber(handler._cloudformation()) as stub:
+        stub.add_response("describe_stacks", {"Stacks": [found]})
+        assert update.poll() == {"IsComplete": False}
 
 
 def test_the_rollback_of_an_update_that_outlasted_the_hour_is_awaited(

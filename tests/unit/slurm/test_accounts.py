@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from assets.node import slurm_accounts as accounts
-from trainshed.slurm import NodeGroup, NodeShape, SlurmPolicy, accounting_document
+from trainshed.slurm import NodeGroup, NodeShape, SlurmPolicy, accounting_document, reconcile
 
 SOURCE = Path(accounts.__file__)
 COMPUTE = NodeGroup("compute", NodeShape(192, 2_097_152, 2, 48, 2, 8, "h200"), 16)
@@ -292,3 +292,16 @@ def test_a_call_that_is_accepted_and_does_nothing_fails_the_run(
     path.write_text(json.dumps(document))
     assert accounts.main(["apply", str(path), "--sacctmgr", "x"]) == 1
     assert "the above is still to be done" in capsys.readouterr().err
+
+
+def test_the_command_line_of_trainshed_runs_the_nodes_own_program(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recorder = Recorder()
+    monkeypatch.setattr(reconcile.node_program(), "run_sacctmgr", lambda program: recorder)
+    document = accounting_document(
+        SlurmPolicy.model_validate({"preset": "kait-hardened"}), [COMPUTE], cluster="kait"
+    )
+    assert reconcile.reconcile("plan", document, sacctmgr="sacctmgr") == 2
+    assert "add account general below root" in capsys.readouterr().out
+    assert {call[0] for call in recorder.calls} == {"show"}
