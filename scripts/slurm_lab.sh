@@ -11,7 +11,7 @@ readonly HOST_PACKAGES=(
 )
 readonly ROOT_PACKAGES=(
   ca-certificates mount slurmctld slurmd slurmdbd slurm-client slurm-wlm-basic-plugins
-  slurm-wlm-mysql-plugin munge iproute2 procps hostname python3-minimal
+  slurm-wlm-mysql-plugin munge iproute2 procps hostname python3
   mariadb-server mariadb-client libpmix2
 )
 
@@ -49,12 +49,13 @@ build_root() {
   fi
   rm -rf "$root.part"
   mmdebstrap --quiet "${options[@]}" "$suite" "$root.part"
-  touch "$root.part/etc/hosts"
+  echo "${ROOT_PACKAGES[*]}" >"$root.part/packages"
+  rm -rf "$root"
   mv "$root.part" "$root"
 }
 
 main() {
-  local cache suite
+  local cache suite root
   cache=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/.cache/slurm
   if [[ $(id -u) -ne 0 ]]; then
     echo "slurm_lab.sh: run it as root, it installs packages and makes device nodes" >&2
@@ -73,10 +74,11 @@ main() {
       return 2
       ;;
     esac
-    if [[ ! -d $cache/root-$suite ]]; then
-      build_root "$suite" "$cache/root-$suite"
+    root=$cache/root-$suite
+    if [[ ! -e $root/packages || $(<"$root/packages") != "${ROOT_PACKAGES[*]}" ]]; then
+      build_root "$suite" "$root"
     fi
-    echo "slurm_lab.sh: $suite is ready in $cache/root-$suite"
+    echo "slurm_lab.sh: $suite is ready in $root"
   done
 }
 

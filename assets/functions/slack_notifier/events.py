@@ -53,6 +53,11 @@ def _stack_severity(detail: dict[str, str]) -> str:
     return "warning" if "ROLLBACK" in status else "info"
 
 
+def _notice_severity(detail: dict[str, str]) -> str:
+    severity = detail.get("severity", "")
+    return severity if severity in ("critical", "warning", "info") else "warning"
+
+
 def _api_severity(detail: dict[str, str]) -> str:
     return "warning" if detail.get("errorCode") else "info"
 
@@ -91,6 +96,13 @@ SHAPES: dict[str, Shape] = {
     "Capacity Block Reservation Delivered": _BLOCK_DELIVERED,
     "Capacity Block Expiration Warning": _BLOCK_ENDING,
     "Capacity Block Reservation Expiration Warning": _BLOCK_ENDING,
+    # Sent by our schedules: trainshed.alerts.capacity_alarms.
+    "Capacity Block Notice": Shape(
+        "Capacity Block {capacity-reservation-id} {notice}",
+        _notice_severity,
+        "capacity-reservation-id",
+        "Save checkpoints; a longer run needs another block or reservation.",
+    ),
     "EC2 Capacity Block Instance Interruption Warning": _INTERRUPTION,
     "EC2 Capacity Reservation Instance Interruption Warning": _INTERRUPTION,
     "AWS Health Event": Shape(
@@ -153,6 +165,7 @@ def event_alert(event: dict[str, Any]) -> dict[str, Any]:
         "advice": _RETIRED if "RETIREMENT" in detail.get("eventTypeCode", "") else shape.advice,
         "account": str(event.get("account") or ""),
         "region": str(event.get("region") or ""),
+        "institution": detail.get("institution", "") if event["source"] == "trainshed" else "",
         "fields": _fields(event, detail),
     }
 

@@ -68,9 +68,7 @@ class Notifier(Construct):
             retention=logs.RetentionDays.THREE_MONTHS,
             removal_policy=cdk.RemovalPolicy.DESTROY,
         )
-        role = iam.Role(
-            self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"), path=None
-        )
+        role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         self.log_group.grant_write(role)
         secret.grant_read(role)
         dead.grant_send_messages(role)
@@ -94,8 +92,10 @@ class Notifier(Construct):
     def _queue(
         self, id: str, kept: cdk.Duration, dead_letters: sqs.Queue | None = None
     ) -> sqs.Queue:
-        redrive = dead_letters and sqs.DeadLetterQueue(
-            queue=dead_letters, max_receive_count=_MOST_RECEIVES
+        redrive = (
+            sqs.DeadLetterQueue(queue=dead_letters, max_receive_count=_MOST_RECEIVES)
+            if dead_letters
+            else None
         )
         return sqs.Queue(
             self,
@@ -147,6 +147,6 @@ class Notifier(Construct):
         cdk.Validations.of(table).acknowledge(
             cdk.Acknowledgment(
                 id="AwsSolutions-DDB3",
-                reason="it holds which alerts were shown for two weeks; lost, it costs a repetition",
+                reason="it holds which alerts were shown; lost, it costs a repetition",
             )
         )

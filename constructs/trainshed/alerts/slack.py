@@ -20,9 +20,10 @@ from .alarms import AlarmSpec
 from .notifier import Notifier
 from .routes import AlertRoutes
 from .topic import PUBLISHERS, AlertTopic
+from .watches import Watches
 
 
-class SlackAlerts(Construct):
+class SlackAlerts(Watches):
     """A topic whose messages reach Slack, whatever they are, and of which none is lost.
 
     Topic, queue, function; a dead-letter queue for what Slack refuses; and alarms on all of these
@@ -36,7 +37,7 @@ class SlackAlerts(Construct):
         failure_topic: Topic that hears it. None: one is made, with the operators subscribed.
         topic: Topic whose messages go to Slack; its policy is its owner's affair. None: one is
             made that CloudWatch, EventBridge, Budgets and FSx may publish to.
-        key: Key of the topics that are made. None: one is made.
+        key: Key of the topics that are made, or of the topic that is given. None: one is made.
         publishers: Service principals that may publish to a topic that is made.
         institution: Whose alarms these are; put into the notes of the alarms of the ``watch_…``
             methods.
@@ -58,6 +59,8 @@ class SlackAlerts(Construct):
 
     topic: sns.ITopic
     """What is published here reaches Slack."""
+    key: kms.IKey | None
+    """Key of the topic; None where the topic is not made here and no key was given."""
     failure_topic: sns.ITopic
     """What is published here reaches the operators by another way."""
     notifier: Notifier
@@ -89,7 +92,7 @@ class SlackAlerts(Construct):
         if topic is None:
             made = AlertTopic(self, "Alerts", publishers=publishers, key=key)
             topic, key = made.topic, made.key
-        self.topic = topic
+        self.topic, self.key = topic, key
         self.failure_topic = failure_topic or self._failure_topic(key)
         for address in operators:
             self.failure_topic.add_subscription(subscriptions.EmailSubscription(address))

@@ -80,7 +80,6 @@ class AlertTopic(Construct):
     def _admit_to_key(self, publishers: Sequence[str]) -> None:
         # No condition on the source account: it would shut EventBridge out.
         statement = iam.PolicyStatement(
-            sid="Publishers",
             principals=[iam.ServicePrincipal(publisher) for publisher in publishers],
             # What SNS needs of a publisher: SNS developer guide, "Key management", 2026-11-29.
             actions=["kms:Decrypt", "kms:GenerateDataKey"],

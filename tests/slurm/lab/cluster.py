@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from trainshed.slurm import (
     BareCluster,
@@ -98,7 +98,7 @@ def parallelcluster_conf(policy: SlurmPolicy, group: NodeGroup = COMPUTE) -> str
         f"NodeSet={group.node_set} Nodes={group.node_names}",
         _line({"PartitionName": group.name, "Nodes": group.node_set, "MaxTime": "INFINITE"})
         + " State=UP "
-        + _line({"Default": "YES"} | queues[group.name]),
+        + _line({"Default": "YES", **queues[group.name]}),
         *(_line(setting) for setting in settings),
     ]
     return "\n".join(lines) + "\n"
@@ -222,7 +222,9 @@ class Cluster:
             said = self.job(job, "%T %R")
             return said if said.startswith("PENDING") and word in said else None
 
-        return wait_until(reason, f"job {job} waiting for {word}: {self.job(job, '%T %R')}", seconds)
+        return wait_until(
+            reason, f"job {job} waiting for {word}: {self.job(job, '%T %R')}", seconds
+        )
 
     def output(self, user: str, job: str) -> str:
         """Return what a job wrote."""
@@ -282,25 +284,21 @@ class Cluster:
         self.write_conf(gres_conf=gres_conf([COMPUTE]))
 
 
-def policy_for_lab(preset: str, **over: object) -> SlurmPolicy:
+def policy_for_lab(preset: str, **over: Any) -> SlurmPolicy:
     """Return a preset with the lab's users and a scheduler that looks often."""
     values = {"preset": preset, "users": MEMBERS, "scheduler": {"parameters": FAST}}
     return SlurmPolicy.model_validate(_deep(values, over))
 
 
-def _deep(base: dict[str, object], over: dict[str, object]) -> dict[str, object]:
+def _deep(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in over.items():
         old = merged.get(key)
-        merged[key] = _deep(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        both = isinstance(old, dict) and isinstance(value, dict)
+        merged[key] = _deep(merged[key], value) if both else value
     return merged
 
 
 def write_policy(cluster: Cluster, conf: str, policy: SlurmPolicy) -> None:
     """Write the files of a policy around a slurm.conf."""
     cluster.write_conf(slurm_conf=conf, cgroup_conf=cgroup_conf(policy, plugin="cgroup/v1"))
-
-
-def seconds_since(start: float) -> float:
-    """Return the seconds since a time of the monotonic clock."""
-    return time.monotonic() - start

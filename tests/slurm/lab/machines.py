@@ -72,9 +72,7 @@ class Machine:
             check=False,
         )
 
-    def run(
-        self, *args: str, user: str | None = None, seconds: float = 30, stdin: str = ""
-    ) -> str:
+    def run(self, *args: str, user: str | None = None, seconds: float = 30, stdin: str = "") -> str:
         """Run a command on the machine and return what it printed.
 
         Raises:
@@ -82,7 +80,9 @@ class Machine:
         """
         done = self.try_run(*args, user=user, seconds=seconds, stdin=stdin)
         if done.returncode:
-            raise CommandError(f"{self.name}: {args}: {done.returncode}: {done.stdout}{done.stderr}")
+            raise CommandError(
+                f"{self.name}: {args}: {done.returncode}: {done.stdout}{done.stderr}"
+            )
         return done.stdout.strip()
 
     def start(self, service: str, *args: str) -> None:
@@ -127,10 +127,10 @@ class Lab:
         _remove_dead_cgroups()
         ready = self.work / "switch-ready"
         namespaces = ["--net", "--mount", "--pid", "--fork", "--kill-child=KILL"]
+        init = [str(LAB_DIR / "switch_init.sh"), str(ready)]
         self._process = subprocess.Popen(
             # Ends with us even if we are killed.
-            ["setpriv", "--pdeathsig=KILL", "unshare", *namespaces]
-            + [str(LAB_DIR / "switch_init.sh"), str(ready)],
+            ["setpriv", "--pdeathsig=KILL", "unshare", *namespaces, *init],
             stdin=subprocess.DEVNULL,
         )
         wait_until(ready.exists, "the lab's network")

@@ -1,0 +1,174 @@
+"""Alarms and notices of reserved capacity: reservations that idle, Capacity Blocks that end."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_scheduler as scheduler
+from constructs import Construct
+
+from .agent import NAMESPACE, NodeAgent
+from .alarms import BELOW, UNKNOWN, AlarmSpec
+
+_HOUR = cdk.Duration.hours(1)
+
+EVENT_TYPES = (
+    "Capacity Block Delivered",
+    "Capacity Block Reservation Delivered",
+    "Capacity Block Expiration Warning",
+    "Capacity Block Reservation Expiration Warning",
+)
+"""Detail types of Capacity Blocks, in both spellings of the EC2 user guide."""
+
+INTERRUPTION_TYPES = (
+    "EC2 Capacity Block Instance Interruption Warning",
+    "EC2 Capacity Reservation Instance Interruption Warning",
+)
+"""Detail types that announce the end of an instance, in both spellings."""
+
+
+def of_reservation(reservation_id: str) -> tuple[AlarmSpec, ...]:
+    """Return the alarm on a reservation that is paid for and not used.
+
+    EC2 user guide, "Monitor Capacity Reservations usage with CloudWatch metrics", 2026-11-29.
+    """
+    return (
+        AlarmSpec(
+            name="ReservationUnused",
+            metric=cloudwatch.Metric(
+                namespace="AWS/EC2CapacityReservations",
+                metric_name="InstanceUtilization",
+                statistic="Maximum",
+                period=_HOUR,
+                dimensions_map={"CapacityReservationId": reservation_id},
+            ),
+            threshold=50,
+            comparison=BELOW,
+            periods=6,
+            missing=UNKNOWN,
+            severity="warning",
+            summary=f"Less than half of reservation {reservation_id} was used for six hours",
+            do="Is the fleet up, and does its queue name this reservation? Else give some back.",
+        ),
+    )
+
+
+def of_idle_gpus(agent: NodeAgent) -> tuple[AlarmSpec, ...]:
+    """Return the alarm on GPUs that nobody uses."""
+    return (
+        AlarmSpec(
+            name="GpusIdle",
+            metric=cloudwatch.Metric(
+                namespace=NAMESPACE,
+                metric_name="gpu_utilization",
+                statistic="Average",
+                period=_HOUR,
+                dimensions_map=agent.dimensions,
+            ),
+            threshold=5,
+            comparison=BELOW,
+            periods=6,
+            missing=UNKNOWN,
+            severity="info",
+            summary=f"The GPUs of {agent.cluster_name} have been idle for six hours",
+            do="`squeue` and `sinfo -R`: no jobs, jobs that hang, or nodes that do not take them?",
+        ),
+    )
+
+
+class CapacityBlockNotices(Construct):
+    """Messages 7 days, 24 hours and 2 hours before the end of a Capacity Block, and at the drain.
+
+    Schedules and not alarms: the end is known. Those that lie in the past when the stack is made
+    are never run.
+
+    Args:
+        reservation_id: Id of the Capacity Block.
+        end: When it ends, with a time zone.
+        drain_minutes: Minutes before the end at which the fleet drains: 40, or 70 for UltraServers.
+        topic_arn: Topic to publish to.
+        key_arn: Key of the topic; empty: it is not encrypted.
+        institution: Whose it is.
+
+    Raises:
+        ValueError: The end has no time zone.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        reservation_id: str,
+        end: datetime,
+        topic_arn: str,
+        key_arn: str = "",
+        drain_minutes: int = 40,
+        institution: str = "",
+    ) -> None:
+        super().__init__(scope, id)
+        if end.tzinfo is None:
+            raise ValueError(f"end is {end.isoformat()}, without a time zone; add one: +00:00")
+        role = self._role(topic_arn, key_arn)
+        notices = (
+            ("SevenDays", timedelta(days=7), "info", "ends in 7 days"),
+            ("OneDay", timedelta(hours=24), "warning", "ends in 24 hours"),
+            ("TwoHours", timedelta(hours=2), "critical", "ends in 2 hours"),
+            ("Drain", timedelta(minutes=drain_minutes), "critical", "is being drained"),
+        )
+        for name, before, severity, what in notices:
+            detail = {
+                "capacity-reservation-id": reservation_id,
+                "end-date": end.astimezone(UTC).isoformat(),
+                "severity": severity,
+                "notice": what,
+                "institution": institution,
+            }
+            self._schedule(name, end.astimezone(UTC) - before, detail, topic_arn, role)
+
+    def _schedule(
+        self, name: str, when: datetime, detail: dict[str, Any], topic_arn: str, role: iam.IRole
+    ) -> None:
+        event = {
+            "source": "trainshed",
+            "detail-type": "Capacity Block Notice",
+            # EventBridge Scheduler user guide, "Adding context attributes", read 2026-11-29.
+            "id": "<aws.scheduler.execution-id>",
+            "time": "<aws.scheduler.scheduled-time>",
+            "account": cdk.Stack.of(self).account,
+            "region": cdk.Stack.of(self).region,
+            "detail": detail,
+        }
+        scheduler.CfnSchedule(
+            self,
+            name,
+            description=f"Capacity Block {detail['capacity-reservation-id']} {detail['notice']}",
+            schedule_expression=f"at({when:%Y-%m-%dT%H:%M:%S})",
+            flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
+            target=scheduler.CfnSchedule.TargetProperty(
+                arn=topic_arn, role_arn=role.role_arn, input=json.dumps(event)
+            ),
+        )
+
+    def _role(self, topic_arn: str, key_arn: str) -> iam.Role:
+        role = iam.Role(
+            self,
+            "Role",
+            assumed_by=iam.ServicePrincipal(
+                "scheduler.amazonaws.com",
+                conditions={"StringEquals": {"aws:SourceAccount": cdk.Stack.of(self).account}},
+            ),
+        )
+        role.add_to_policy(iam.PolicyStatement(actions=["sns:Publish"], resources=[topic_arn]))
+        if key_arn:
+            role.add_to_policy(
+                iam.PolicyStatement(
+                    actions=["kms:Decrypt", "kms:GenerateDataKey"], resources=[key_arn]
+                )
+            )
+        return role

@@ -1,0 +1,227 @@
+"""What :class:`SlackAlerts` can watch, each as one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_events as events
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from . import capacity_alarms, file_system_alarms, fleet_alarms
+from .agent import NodeAgent, NodeRole
+from .alarms import ABOVE, AT_LEAST, FINE, AlarmSpec
+from .file_system_alarms import ProvisionedLimits, WatchedFileSystem
+from .fleet_alarms import WatchedFleet
+
+_FIVE_MINUTES = cdk.Duration.minutes(5)
+
+
+class WatchedCapacity(Protocol):
+    """Reserved capacity: a ``CapacityBlock`` with its ``end``, or a reservation."""
+
+    @property
+    def reservation_id(self) -> str | None:
+        """Its id."""
+
+
+class Watches(Construct):
+    """Alarms and events of file systems, fleets, capacity and functions, sent to one topic."""
+
+    topic: sns.ITopic
+    key: kms.IKey | None
+    institution: str
+
+    def add_alarm(self, spec: AlarmSpec, *, prefix: str = "") -> cloudwatch.Alarm:
+        """Make one alarm that reaches the topic."""
+        raise NotImplementedError
+
+    def add_events(
+        self, id: str, *, source: Sequence[str], detail_type: Sequence[str], **detail: Any
+    ) -> events.Rule:
+        """Send EventBridge events to the topic."""
+        raise NotImplementedError
+
+    def watch_file_system(
+        self,
+        storage: WatchedFileSystem,
+        *,
+        directions: Sequence[Literal["import", "export"]] = (),
+        limits: ProvisionedLimits | None = None,
+        prefix: str = "",
+    ) -> None:
+        """Watch a Lustre file system: free space, saturation, links to S3.
+
+        Args:
+            storage: A ``LustreStorage``, made or imported, of known size.
+            directions: Ways in which it is linked to S3.
+            limits: What it is provisioned for. None: no alarms on saturation.
+            prefix: Begins the construct ids where several file systems are watched.
+
+        Raises:
+            ValueError: The size of the file system is not known.
+        """
+        for spec in file_system_alarms.of(storage, directions, limits):
+            self.add_alarm(spec, prefix=prefix)
+
+    def watch_fleet(
+        self, fleet: WatchedFleet, *, agents: Sequence[NodeAgent] = (), prefix: str = ""
+    ) -> None:
+        """Watch a fleet: its head node and, where nodes run the agent, what they report.
+
+        Args:
+            fleet: Any fleet.
+            agents: The agents whose ``configuration()`` the nodes run, one a role. Nodes of a role
+                that is left out are not watched from within.
+            prefix: Begins the construct ids where several fleets are watched.
+        """
+        specs = list(fleet_alarms.of_head_node(fleet))
+        for agent in agents:
+            specs += fleet_alarms.of_role(agent)
+            if agent.role is NodeRole.HEAD:
+                specs += fleet_alarms.of_scheduler(agent)
+            if agent.role is NodeRole.COMPUTE:
+                specs += [*fleet_alarms.of_gpus(agent), *capacity_alarms.of_idle_gpus(agent)]
+        for spec in specs:
+            self.add_alarm(spec, prefix=prefix)
+        self.add_events(
+            f"{prefix}HeadNodeStops",
+            source=["aws.ec2"],
+            detail_type=["EC2 Instance State-change Notification"],
+            **{
+                "instance-id": [fleet.head_node_instance_id],
+                "state": ["stopping", "stopped", "shutting-down", "terminated"],
+            },
+        )
+
+    def watch_capacity(
+        self, capacity: WatchedCapacity, *, drain_minutes: int = 40, prefix: str = ""
+    ) -> None:
+        """Watch reserved capacity: is it used, and when does it end.
+
+        Args:
+            capacity: A ``CapacityBlock``, whose ``end`` gives notices 7 days, 24 hours and 2 hours
+                before and at the drain, or a reservation.
+            drain_minutes: Minutes before the end of a block at which the fleet drains: 40, or 70
+                for UltraServers.
+            prefix: Begins the construct ids where several are watched.
+
+        Raises:
+            ValueError: The capacity has no reservation id.
+        """
+        reservation_id = capacity.reservation_id
+        if not reservation_id:
+            raise ValueError("capacity has no reservation_id; pass what was made for it")
+        for spec in capacity_alarms.of_reservation(reservation_id):
+            self.add_alarm(spec, prefix=prefix)
+        end = getattr(capacity, "end", None)
+        if isinstance(end, datetime):
+            self._watch_end(reservation_id, end, drain_minutes, prefix)
+
+    def watch_account(self) -> None:
+        """Watch what AWS announces in this account and Region: retirements, issues, ended nodes.
+
+        Once an account: each institution of an account would hear the same.
+        """
+        self.add_events(
+            "Health",
+            source=["aws.health"],
+            detail_type=["AWS Health Event"],
+            service=["EC2", "FSX", "LAMBDA", "DIRECTCONNECT"],
+            eventTypeCategory=["issue", "scheduledChange"],
+        )
+        self.add_events(
+            "Interruptions",
+            source=["aws.ec2"],
+            detail_type=[
+                *capacity_alarms.INTERRUPTION_TYPES,
+                "EC2 Spot Instance Interruption Warning",
+            ],
+        )
+
+    def watch_group(self, id: str, group_name: str) -> None:
+        """Tell of instances that an Auto Scaling group could not launch or end."""
+        self.add_events(
+            id,
+            source=["aws.autoscaling"],
+            detail_type=["EC2 Instance Launch Unsuccessful", "EC2 Instance Terminate Unsuccessful"],
+            AutoScalingGroupName=[group_name],
+        )
+
+    def watch_stack(self, id: str, stack_id: str) -> None:
+        """Tell when a CloudFormation stack fails or rolls back."""
+        self.add_events(
+            id,
+            source=["aws.cloudformation"],
+            detail_type=["CloudFormation Stack Status Change"],
+            **{
+                "stack-id": [stack_id],
+                "status-details": {"status": [{"suffix": "_FAILED"}, {"wildcard": "*ROLLBACK*"}]},
+            },
+        )
+
+    def watch_function(self, function: lambda_.IFunction, *, prefix: str) -> None:
+        """Watch a Lambda function, such as one behind a custom resource: does it fail."""
+        self.add_alarm(
+            AlarmSpec(
+                name="FunctionErrors",
+                metric=function.metric_errors(statistic="Sum", period=_FIVE_MINUTES),
+                threshold=1,
+                comparison=AT_LEAST,
+                periods=1,
+                missing=FINE,
+                severity="warning",
+                summary=f"The function {function.function_name} fails",
+                do="Read its log; a failed custom resource also shows in the stack's events.",
+            ),
+            prefix=prefix,
+        )
+
+    def watch_nat_gateway(self, nat_gateway_id: str, *, prefix: str = "") -> None:
+        """Watch a NAT gateway: does it run out of ports."""
+        self.add_alarm(
+            AlarmSpec(
+                name="NatPortsExhausted",
+                metric=cloudwatch.Metric(
+                    namespace="AWS/NATGateway",
+                    metric_name="ErrorPortAllocation",
+                    statistic="Sum",
+                    period=_FIVE_MINUTES,
+                    dimensions_map={"NatGatewayId": nat_gateway_id},
+                ),
+                threshold=0,
+                comparison=ABOVE,
+                periods=2,
+                missing=FINE,
+                severity="warning",
+                summary=f"NAT gateway {nat_gateway_id} has no ports left for new connections",
+                do="Which host opens so many to one address? Add a gateway or an endpoint.",
+            ),
+            prefix=prefix,
+        )
+
+    def _watch_end(
+        self, reservation_id: str, end: datetime, drain_minutes: int, prefix: str
+    ) -> None:
+        capacity_alarms.CapacityBlockNotices(
+            self,
+            f"{prefix}BlockNotices",
+            reservation_id=reservation_id,
+            end=end,
+            drain_minutes=drain_minutes,
+            topic_arn=self.topic.topic_arn,
+            key_arn=self.key.key_arn if self.key else "",
+            institution=self.institution,
+        )
+        self.add_events(
+            f"{prefix}BlockEvents",
+            source=["aws.ec2"],
+            detail_type=list(capacity_alarms.EVENT_TYPES),
+            **{"capacity-reservation-id": [reservation_id]},
+        )

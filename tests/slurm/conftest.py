@@ -1,0 +1,93 @@
+"""Real Slurm clusters, one of each version and preset, shared by the tests that ask for them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.slurm.lab.cluster import Cluster, parallelcluster_conf, policy_for_lab, write_policy
+from tests.slurm.lab.machines import Lab
+from trainshed.slurm import SlurmPolicy
+
+_HERE = Path(__file__).parent
+_CACHE = _HERE.parents[1] / ".cache" / "slurm"
+ROOTS = {"22.05": Path("/"), "24.11": _CACHE / "root-trixie", "26.05": _CACHE / "root-sid"}
+"""Where the programs of each Slurm version are."""
+# The longer sweep has the newest version too; scripts/slurm_lab.sh trixie sid brings it.
+VERSIONS = list(ROOTS) if os.environ.get("TRAINSHED_SWEEP") else ["22.05", "24.11"]
+
+# The preset's own times would make a test of preemption take six minutes.
+SHORT_TIMES = {
+    "partitions": {"normal": {"grace_seconds": 8}, "priority": {"grace_seconds": 8}},
+    "scheduler": {"kill_wait_seconds": 5},
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test of this folder."""
+    for item in items:
+        if item.path.is_relative_to(_HERE):
+            item.add_marker(pytest.mark.slurm)
+
+
+@pytest.fixture(scope="session", params=VERSIONS)
+def slurm_root(request: pytest.FixtureRequest) -> Path:
+    """Root of the programs of one Slurm version."""
+    root = ROOTS[str(request.param)]
+    assert (root / "usr/sbin/slurmctld").exists(), "run scripts/slurm_lab.sh trixie sid"
+    return root
+
+
+@pytest.fixture(scope="session")
+def accounting(slurm_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A head node with database and slurmdbd, without slurmctld."""
+    with Lab(tmp_path_factory.mktemp("accounting"), slurm_root) as lab:
+        cluster = Cluster(lab)
+        policy = policy_for_lab("kait-hardened")
+        write_policy(cluster, parallelcluster_conf(policy), policy)
+        cluster.start_accounting()
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def seed_session(slurm_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster under the seed's policy to the letter."""
+    with Lab(tmp_path_factory.mktemp("seed"), slurm_root) as lab:
+        yield _started(Cluster(lab), policy_for_lab("kait-seed"))
+
+
+@pytest.fixture(scope="session")
+def hardened_session(
+    slurm_root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cluster]:
+    """A cluster under the hardened policy, with a short grace time."""
+    with Lab(tmp_path_factory.mktemp("hardened"), slurm_root) as lab:
+        yield _started(Cluster(lab), policy_for_lab("kait-hardened", **SHORT_TIMES))
+
+
+@pytest.fixture
+def seed(seed_session: Cluster) -> Iterator[Cluster]:
+    """The cluster under the seed's policy, empty before and after."""
+    yield seed_session
+    seed_session.cancel_all()
+
+
+@pytest.fixture
+def hardened(hardened_session: Cluster) -> Iterator[Cluster]:
+    """The cluster under the hardened policy, empty before and after."""
+    yield hardened_session
+    hardened_session.cancel_all()
+
+
+def _started(cluster: Cluster, policy: SlurmPolicy) -> Cluster:
+    """Start a cluster in the two phases that Slurm needs."""
+    write_policy(cluster, parallelcluster_conf(policy), policy)
+    cluster.start_accounting()
+    cluster.apply(policy)
+    cluster.start()
+    # slurmctld has made the resource gres/gpu known; now its caps can be set.
+    cluster.apply(policy)
+    return cluster

@@ -1,0 +1,182 @@
+"""T1 to T8: what the seed's policy really does, and that the hardened one does not do it."""
+
+from __future__ import annotations
+
+import threading
+
+from tests.slurm.lab.cluster import NODES, Cluster
+from tests.slurm.lab.machines import wait_until
+
+# Writes down each second it lives, and the signals it hears; SIGTERM does not end it.
+STUBBORN = """\
+trap 'echo TERM' TERM
+trap 'echo checkpoint' USR1
+echo start $SLURM_RESTART_COUNT
+for i in $(seq 600); do sleep 1; echo tick; done
+"""
+
+
+def test_t1_under_the_seed_a_job_without_qos_waits_for_ever(seed: Cluster) -> None:
+    job = seed.submit("bob", "--gres=gpu:1")
+    seed.wait_reason(job, "QOS not permitted")
+
+
+def test_t1_a_job_without_qos_runs_in_every_partition_its_user_may_use(hardened: Cluster) -> None:
+    jobs = [
+        hardened.submit("bob", "-p", partition, "--gres=gpu:1")
+        for partition in ("debug", "normal", "priority", "exclusive")
+    ]
+    for job in jobs:
+        hardened.wait_state(job, "RUNNING")
+
+
+def test_t2_under_the_seed_a_general_user_takes_the_whole_native_partition(seed: Cluster) -> None:
+    job = seed.submit("alice", "-p", "compute", "-t", "60-00:00:00", "-N4", "--gres=gpu:8")
+    seed.wait_state(job, "RUNNING")
+
+
+def test_t2_the_native_partition_is_closed(hardened: Cluster) -> None:
+    said = hardened.refusal("alice", "-p", "compute", "--gres=gpu:1")
+    assert "User's group not permitted" in said or "access" in said.lower(), said
+
+
+def test_t3_under_the_seed_the_built_in_qos_has_no_limits(seed: Cluster) -> None:
+    options = ("-p", "compute", "--qos=normal", "--gres=gpu:1", "--mem=1G")
+    jobs = [seed.submit("alice", *options) for _ in range(12)]
+    for job in jobs:
+        seed.wait_state(job, "RUNNING")
+
+
+def test_t3_the_built_in_qos_is_refused(hardened: Cluster) -> None:
+    assert "Invalid qos" in hardened.refusal("alice", "--qos=normal", "--gres=gpu:1")
+
+
+def test_t4_under_the_seed_one_job_takes_every_gpu(seed: Cluster) -> None:
+    options = ("-p", "priority", "--qos=priority_qos", "-N4", "--gres=gpu:8", "--mem=0")
+    seed.wait_state(seed.submit("bob", *options), "RUNNING")
+
+
+def test_t4_one_job_over_the_gpu_cap_waits(hardened: Cluster) -> None:
+    job = hardened.submit("bob", "-p", "priority", "-N4", "--gres=gpu:8")
+    hardened.wait_reason(job, "QOSMaxGRESPerUser")
+
+
+def test_t4_many_small_jobs_reach_the_same_gpu_cap(hardened: Cluster) -> None:
+    jobs = [hardened.submit("bob", "-p", "priority", "--gres=gpu:2") for _ in range(9)]
+    for job in jobs[:8]:
+        hardened.wait_state(job, "RUNNING")
+    hardened.wait_reason(jobs[8], "QOSMaxGRESPerUser")
+
+
+def test_t5_under_the_seed_an_exclusive_job_shares_its_node(seed: Cluster) -> None:
+    options = ("--gres=gpu:1", "-w", NODES[0])
+    exclusive = seed.submit("bob", "-p", "exclusive", "--qos=exclusive_qos", *options)
+    seed.wait_state(exclusive, "RUNNING")
+    seed.wait_state(seed.submit("alice", *options), "RUNNING")
+
+
+def test_t5_an_exclusive_job_has_its_node_to_itself(hardened: Cluster) -> None:
+    options = ("--gres=gpu:1", "-w", NODES[0])
+    exclusive = hardened.submit("bob", "-p", "exclusive", *options)
+    hardened.wait_state(exclusive, "RUNNING")
+    assert hardened.job(exclusive, "%C") == "192"
+    hardened.wait_reason(hardened.submit("alice", *options), "Resources")
+
+
+def test_t6_under_the_seed_a_preempted_job_is_requeued_not_suspended(seed: Cluster) -> None:
+    job = seed.submit("alice", "--gres=gpu:8", script="echo start $SLURM_RESTART_COUNT; sleep 600")
+    seed.wait_state(job, "RUNNING")
+    wait_until(lambda: seed.output("alice", job), "the job's first line")
+    options = ("-p", "exclusive", "--qos=exclusive_qos", "--gres=gpu:8", "-w", NODES[0])
+    winner = seed.submit("bob", *options)
+    seed.wait_state(winner, "RUNNING", seconds=60)
+    assert seed.job(job, "%T") == "PENDING"
+    seed.head.run("scancel", winner)
+    restart(seed, job)
+    wait_until(lambda: "start 1" in seed.output("alice", job), "the job's second start", 60)
+
+
+def test_t6_a_preempted_job_is_warned_requeued_and_finishes(hardened: Cluster) -> None:
+    script = """\
+trap 'touch checkpoint' USR1
+if [ -e checkpoint ]; then echo resumed; exit 0; fi
+echo started
+while true; do sleep 0.2; done
+"""
+    node = ("--gres=gpu:4", "-w", NODES[0])
+    job = hardened.submit("alice", "--signal=B:USR1@60", *node, script=script)
+    hardened.wait_state(job, "RUNNING")
+    wait_until(lambda: "started" in hardened.output("alice", job), "the job's first line")
+    winner = hardened.submit("bob", "-p", "exclusive", "--gres=gpu:8", "-w", NODES[0])
+    hardened.wait_state(winner, "RUNNING", seconds=60)
+    hardened.head.run("scancel", winner)
+    restart(hardened, job)
+    hardened.wait_state(job, "COMPLETED", seconds=60)
+    assert "resumed" in hardened.output("alice", job)
+    (hardened.lab.work / "home" / "alice" / "checkpoint").unlink()
+    shown = hardened.head.run("scontrol", "show", "partition", "exclusive")
+    assert "PreemptMode=OFF" in shown
+
+
+def restart(cluster: Cluster, job: str) -> None:
+    """Spare a requeued job the two minutes it waits."""
+    cluster.wait_state(job, "PENDING")
+    cluster.head.run("scontrol", "update", f"jobid={job}", "starttime=now")
+
+
+def interactive(cluster: Cluster, *options: str) -> tuple[threading.Thread, list[int]]:
+    """Start srun as alice in debug on the first node; the list gets its exit code."""
+    code: list[int] = []
+    command = ["srun", "-p", "debug", "--gres=gpu:8", "-w", NODES[0], *options, "sleep", "300"]
+
+    def run() -> None:
+        code.append(cluster.head.try_run(*command, user="alice", seconds=120).returncode)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    wait_until(
+        lambda: "RUNNING" in cluster.head.run("squeue", "-hu", "alice", "-o", "%T"), "srun to run"
+    )
+    return thread, code
+
+
+def test_t7_under_the_seed_an_interactive_job_is_killed_for_a_higher_tier(seed: Cluster) -> None:
+    thread, code = interactive(seed, "--qos=debug_qos")
+    options = ("-p", "priority", "--qos=priority_qos", "--gres=gpu:8", "-w", NODES[0])
+    seed.wait_state(seed.submit("bob", *options), "RUNNING", seconds=90)
+    thread.join(timeout=60)
+    assert code and code[0] != 0
+    assert not seed.head.run("squeue", "-hu", "alice")
+
+
+def test_t7_an_interactive_job_is_not_preempted(hardened: Cluster) -> None:
+    thread, code = interactive(hardened)
+    job = hardened.submit("bob", "-p", "exclusive", "--gres=gpu:8", "-w", NODES[0])
+    hardened.wait_reason(job, "Resources")
+    assert hardened.head.run("squeue", "-hu", "alice", "-o", "%T") == "RUNNING"
+    hardened.head.run("scancel", "--user=alice")
+    thread.join(timeout=60)
+    hardened.wait_state(job, "RUNNING")
+    assert code
+
+
+def test_t8_under_the_seed_the_grace_is_kill_wait_and_not_300_seconds(seed: Cluster) -> None:
+    options = ("-p", "debug", "--qos=debug_qos", "--gres=gpu:8")
+    job = seed.submit("alice", *options, script=STUBBORN)
+    wait_until(lambda: "tick" in seed.output("alice", job), "the job to run")
+    winner = ("-p", "priority", "--qos=priority_qos", "--gres=gpu:8", "-w", NODES[0])
+    seed.wait_state(seed.submit("bob", *winner), "RUNNING", seconds=120)
+    after_term = seed.output("alice", job).partition("TERM")[2].count("tick")
+    assert "UnkillableStepTimeout   = 300 sec" in seed.head.run("scontrol", "show", "config")
+    assert 20 <= after_term <= 60
+
+
+def test_t8_a_preempted_job_hears_at_once_and_has_its_grace_time(hardened: Cluster) -> None:
+    node = ("--gres=gpu:4", "-w", NODES[0])
+    job = hardened.submit("alice", "--signal=B:USR1@60", *node, script=STUBBORN)
+    wait_until(lambda: "tick" in hardened.output("alice", job), "the job to run")
+    winner = hardened.submit("bob", "-p", "exclusive", "--gres=gpu:8", "-w", NODES[0])
+    hardened.wait_state(winner, "RUNNING", seconds=90)
+    after_warning = hardened.output("alice", job).partition("checkpoint")[2].count("tick")
+    # 8 s of grace and 5 s of kill wait; a tick takes a little more than a second.
+    assert after_warning >= 8
