@@ -12,7 +12,8 @@ from stacks.foundation_stack import FoundationStack
 from trainshed.cli.checked import load_all
 from trainshed.config import ConfigError
 
-app = cdk.App()
+# Traces are of the CDK's own JavaScript, in temporary folders that differ in every run.
+app = cdk.App(stack_traces=False)
 try:
     chosen = app.node.try_get_context("institution")
     institutions = load_all(Path(__file__).with_name("institutions"), chosen)

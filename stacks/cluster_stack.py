@@ -10,7 +10,7 @@ from constructs import Construct
 from trainshed import TrainingCluster
 from trainshed.config import Institution
 
-from .handoff import read_network, read_storage
+from .handoff import acknowledge_unread, read_network, read_storage
 
 
 class ClusterStack(cdk.Stack):
@@ -31,6 +31,7 @@ class ClusterStack(cdk.Stack):
             tags={"trainshed:institution": institution.name, **institution.tags},
             **kwargs,
         )
+        acknowledge_unread(self)
         self.cluster = TrainingCluster.from_institution(
             self,
             "Cluster",

@@ -51,6 +51,16 @@ class Handoff(Construct):
             )
 
 
+def acknowledge_unread(stack: cdk.Stack) -> None:
+    """Say why the stack has parameters that nothing in it refers to."""
+    cdk.Validations.of(stack).acknowledge(
+        cdk.Acknowledgment(
+            id="CloudFormation-Validate::W2001",
+            reason="The whole foundation is read, whatever of it this fleet needs.",
+        )
+    )
+
+
 def read_network(scope: Construct, id: str, institution: Institution) -> TrainingNetwork:
     """Return the network that a foundation made, as an import."""
     zone = institution.network.place
@@ -125,12 +135,6 @@ def _read(scope: Construct, institution: Institution, key: str) -> str:
         type="AWS::SSM::Parameter::Value<String>",
         default=_path(institution, key),
         description=f"Name of the parameter that holds the {key} of the foundation",
-    )
-    cdk.Validations.of(parameter).acknowledge(
-        cdk.Acknowledgment(
-            id="CloudFormation-Validate::W2001",
-            reason="The whole foundation is read, whatever of it this fleet needs.",
-        )
     )
     return parameter.value_as_string
 

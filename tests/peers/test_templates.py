@@ -15,6 +15,9 @@ import pytest
 from trainshed.cli.check import stack_templates, validate
 
 ROOT = Path(__file__).parents[2]
+# DeletionPolicy and UpdateReplacePolicy. The first may let a stack whose creation fails take back
+# what nobody has used yet.
+RETAINED = [("Retain", "Retain"), ("RetainExceptOnCreate", "Retain")]
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +45,7 @@ def test_cloudformation_validate_finds_no_error(assembly: Path) -> None:
 def test_cfn_lint_finds_no_error(assembly: Path) -> None:
     templates = [str(template.path) for template in stack_templates(assembly)]
     done = subprocess.run(
-        [sys.executable, "-m", "cfnlint", "--non-zero-exit-code", "error", *templates],
+        ["cfn-lint", "--non-zero-exit-code", "error", *templates],
         capture_output=True,
         text=True,
         check=False,
@@ -165,7 +168,7 @@ def test_stateful_resources_are_retained(assembly: Path) -> None:
             if resource["Type"] in stateful:
                 seen.add(resource["Type"])
                 kept = resource.get("DeletionPolicy"), resource.get("UpdateReplacePolicy")
-                assert kept == ("Retain", "Retain"), f"{name} {logical_id}"
+                assert kept in RETAINED, f"{name} {logical_id}"
     assert seen == stateful
 
 

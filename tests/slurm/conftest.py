@@ -47,7 +47,7 @@ def accounting(slurm_root: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     with Lab(tmp_path_factory.mktemp("accounting"), slurm_root) as lab:
         cluster = Cluster(lab)
         policy = policy_for_lab("kait-hardened")
-        write_policy(cluster, parallelcluster_conf(policy), policy)
+        write_policy(cluster, parallelcluster_conf(policy, cluster.version), policy)
         cluster.start_accounting()
         yield cluster
 
@@ -84,7 +84,7 @@ def hardened(hardened_session: Cluster) -> Iterator[Cluster]:
 
 def _started(cluster: Cluster, policy: SlurmPolicy) -> Cluster:
     """Start a cluster in the two phases that Slurm needs."""
-    write_policy(cluster, parallelcluster_conf(policy), policy)
+    write_policy(cluster, parallelcluster_conf(policy, cluster.version), policy)
     cluster.start_accounting()
     cluster.apply(policy)
     cluster.start()

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
-import aws_cdk._jsii
 import cdk_nag
 import pytest
 
@@ -56,7 +55,7 @@ def templates() -> Templates:
 
 def recommended_flags() -> dict[str, Any]:
     """Return the feature flags that `cdk init` writes into a new app, as the CDK ships them."""
-    (archive,) = Path(aws_cdk._jsii.__file__ or "").parent.glob("aws-cdk-lib@*.tgz")
+    (archive,) = Path(cdk.__file__).parent.glob("_jsii/aws-cdk-lib@*.tgz")
     with tarfile.open(archive) as files:
         member = files.extractfile("package/recommended-feature-flags.json")
         assert member

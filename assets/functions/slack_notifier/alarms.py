@@ -6,6 +6,7 @@ import re
 from typing import Any
 from urllib.parse import quote
 
+from . import console
 from .events import utc
 
 _NOTE = re.compile(r"^(Severity|Do|Runbook|Dashboard|Institution): *(.+)$", re.MULTILINE)
@@ -128,18 +129,10 @@ def _alarm_links(
 ) -> tuple[tuple[str, str], ...]:
     links = []
     if arn.startswith("arn:"):
-        domain = console(arn.split(":")[1], region)
-        anchor = quote(name, safe="")
-        page = f"https://{domain}/cloudwatch/home?region={region}#alarmsV2:alarm/{anchor}"
-        links.append(("Alarm", page))
+        path = f"cloudwatch/home?region={region}#alarmsV2:alarm/{quote(name, safe='')}"
+        links.append(("Alarm", console.page(region, path)))
     links += [(label, notes[label]) for label in ("Runbook", "Dashboard") if label in notes]
     return tuple(links)
-
-
-def console(partition: str, region: str) -> str:
-    """Return the host name of the AWS console of a partition and region."""
-    domains = {"aws-cn": "console.amazonaws.cn", "aws-us-gov": "console.amazonaws-us-gov.com"}
-    return f"{region}.{domains.get(partition, 'console.aws.amazon.com')}"
 
 
 def as_notification(event: dict[str, Any]) -> dict[str, Any]:

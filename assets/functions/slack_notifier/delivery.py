@@ -141,7 +141,9 @@ class Notifier:
         now = self.clock.time()
         for work in sorted(works, key=lambda work: SEVERITIES.index(work.story.alert.severity)):
             alert = work.story.alert
-            channel = self.routes.channel(alert.severity, alert.institution, now)
+            over = alert.state == "ok" and work.record.severity
+            severity = over or alert.severity
+            channel = self.routes.channel(severity, alert.institution, now)
             by_channel.setdefault(channel, []).append(work)
         for channel, queue in by_channel.items():
             size = ALERTS_A_DIGEST if len(queue) > self.routes.group_above else 1
@@ -213,8 +215,11 @@ class Notifier:
 
     def _give_back(self, unit: list[Work]) -> list[str]:
         """Leave messages in the queue, and let what follows about the same keys wait for them."""
-        until = str(self.clock.time() + _WAIT_SECONDS)
+        now = self.clock.time()
+        until = str(now + _WAIT_SECONDS)
         for work in unit:
+            waiting = work.record.waiting
+            work.record.waiting = {k: v for k, v in waiting.items() if float(v[1]) > now}
             for entry in work.incoming:
                 work.record.waiting[entry.alert.message_id] = [entry.alert.time, until]
         self._save([work.record for work in unit])
@@ -260,6 +265,8 @@ def _remember(work: Work, now: float) -> None:
     for entry in work.incoming:
         record.see(entry.alert.message_id)
     record.touched, record.count, record.since = now, story.count, story.since
+    if story.alert.state != "ok":
+        record.severity = story.alert.severity
     if not story.late:
         record.state, record.time = story.alert.state, story.alert.time or record.time
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
+
+from . import console
 
 _PLACE = re.compile(r"\{([^}]+)\}")
 # A call without an error code succeeded; anything else that is missing is a question.
@@ -30,7 +33,11 @@ class Shape:
     """The field that names the resource; events of one resource are one story."""
     advice: str = ""
     ends: tuple[str, ...] = ()
-    """Values in any field ``state`` or ``status`` that mean that all is well again."""
+    """States that mean that all is well again."""
+    fields: tuple[str, ...] = ()
+    """The fields to show. Empty: all."""
+    link: str = ""
+    """Page of the console, with names in braces."""
 
 
 def _instance_severity(detail: dict[str, str]) -> str:
@@ -62,33 +69,48 @@ def _api_severity(detail: dict[str, str]) -> str:
     return "warning" if detail.get("errorCode") else "info"
 
 
+_INSTANCE = "ec2/home?region={region}#InstanceDetails:instanceId={instance-id}"
+_RESERVATION = "ec2/home?region={region}#CapacityReservationDetails:crId={capacity-reservation-id}"
+_GROUP = "ec2/home?region={region}#AutoScalingGroupDetails:id={AutoScalingGroupName};view=activity"
+_HEALTH = Shape(
+    "{service}: {happening}",
+    _health_severity,
+    "eventArn",
+    ends=("closed",),
+    fields=("affected", "startTime", "endTime", "statusCode", "eventRegion"),
+    link="health/home?region={region}#/account/event-log?eventID={eventArn}",
+)
 _BLOCK_DELIVERED = Shape(
     "Capacity Block {capacity-reservation-id} is ready until {end-date}",
     "info",
     "capacity-reservation-id",
+    link=_RESERVATION,
 )
 _BLOCK_ENDING = Shape(
     "Capacity Block {capacity-reservation-id} ends at {end-date}",
     "critical",
     "capacity-reservation-id",
     _ENDING,
+    link=_RESERVATION,
 )
 _INTERRUPTION = Shape(
     "Instance {instance-id} will be ended at {instance-termination-time}",
     "critical",
     "instance-id",
     "Its Capacity Block or reservation is ending: checkpoint its job now.",
+    link=_INSTANCE,
 )
 
 SHAPES: dict[str, Shape] = {
     "EC2 Instance State-change Notification": Shape(
-        "EC2 instance {instance-id} is {state}", _instance_severity, "instance-id"
+        "EC2 instance {instance-id} is {state}", _instance_severity, "instance-id", link=_INSTANCE
     ),
     "EC2 Spot Instance Interruption Warning": Shape(
         "Spot instance {instance-id} will {instance-action} in two minutes",
         "critical",
         "instance-id",
         "Its job is requeued from the last checkpoint.",
+        link=_INSTANCE,
     ),
     # The user guide has had both spellings, with and without "Reservation" (EC2 user guide,
     # "Monitor Capacity Blocks using EventBridge", two editions, read 2026-11-29).
@@ -102,25 +124,25 @@ SHAPES: dict[str, Shape] = {
         _notice_severity,
         "capacity-reservation-id",
         "Save checkpoints; a longer run needs another block or reservation.",
+        fields=("capacity-reservation-id", "end-date"),
+        link=_RESERVATION,
     ),
     "EC2 Capacity Block Instance Interruption Warning": _INTERRUPTION,
     "EC2 Capacity Reservation Instance Interruption Warning": _INTERRUPTION,
-    "AWS Health Event": Shape(
-        "{service}: {eventTypeCode}", _health_severity, "eventArn", ends=("closed",)
-    ),
-    "AWS Health Abuse Event": Shape(
-        "{service}: {eventTypeCode}", "critical", "eventArn", ends=("closed",)
-    ),
+    "AWS Health Event": _HEALTH,
+    "AWS Health Abuse Event": replace(_HEALTH, severity="critical"),
     "EC2 Instance Launch Unsuccessful": Shape(
         "Auto Scaling group {AutoScalingGroupName} could not launch an instance",
         "warning",
         "AutoScalingGroupName",
         "Read the status message: capacity, quota, subnet addresses or the launch template.",
+        link=_GROUP,
     ),
     "EC2 Instance Terminate Unsuccessful": Shape(
         "Auto Scaling group {AutoScalingGroupName} could not end instance {EC2InstanceId}",
         "warning",
         "AutoScalingGroupName",
+        link=_GROUP,
     ),
     "EC2 Instance Launch Successful": Shape(
         "Auto Scaling group {AutoScalingGroupName} launched {EC2InstanceId}",
@@ -137,6 +159,7 @@ SHAPES: dict[str, Shape] = {
         _stack_severity,
         "stack-id",
         ends=("CREATE_COMPLETE", "UPDATE_COMPLETE", "DELETE_COMPLETE", "IMPORT_COMPLETE"),
+        link="cloudformation/home?region={region}#/stacks/events?stackId={stack-id}",
     ),
     "AWS API Call via CloudTrail": Shape("{eventSource} {eventName} {errorCode}", _api_severity),
 }
@@ -148,8 +171,7 @@ def event_alert(event: dict[str, Any]) -> dict[str, Any]:
     kind = str(event.get("detail-type") or event.get("detail_type"))
     raw = event.get("detail")
     detail = _flat(raw if isinstance(raw, dict) else {"detail": raw})
-    if arn := detail.get("stack-id", ""):
-        detail["stack-name"] = arn.split("/")[1] if arn.count("/") >= 2 else arn
+    detail |= _derived(detail)
     shape = SHAPES.get(kind, Shape(kind, "info"))
     severity = shape.severity if isinstance(shape.severity, str) else shape.severity(detail)
     subject = detail.get(shape.subject, "") if shape.subject else ""
@@ -166,8 +188,24 @@ def event_alert(event: dict[str, Any]) -> dict[str, Any]:
         "account": str(event.get("account") or ""),
         "region": str(event.get("region") or ""),
         "institution": detail.get("institution", "") if event["source"] == "trainshed" else "",
-        "fields": _fields(event, detail),
+        "fields": _fields(event, detail, shape),
+        "links": _links(event, detail, shape),
     }
+
+
+def _derived(detail: dict[str, str]) -> dict[str, str]:
+    """Return what people call things that the event names by ARN, code or list."""
+    derived = {}
+    if arn := detail.get("stack-id", ""):
+        derived["stack-name"] = arn.split("/")[1] if arn.count("/") >= 2 else arn
+    if code := detail.get("eventTypeCode", ""):
+        service = detail.get("service", "")
+        words = code.removeprefix("AWS_").removeprefix(f"{service}_")
+        derived["happening"] = words.replace("_", " ").lower()
+    if entities := detail.get("affectedEntities", ""):
+        found = json.loads(entities)
+        derived["affected"] = ", ".join(str(entity.get("entityValue")) for entity in found)
+    return derived
 
 
 def _title(template: str, detail: dict[str, str]) -> str:
@@ -205,12 +243,27 @@ def _health_text(detail: dict[str, str]) -> list[str]:
         return []
 
 
-def _fields(event: dict[str, Any], detail: dict[str, str]) -> tuple[tuple[str, str], ...]:
+def _fields(
+    event: dict[str, Any], detail: dict[str, str], shape: Shape
+) -> tuple[tuple[str, str], ...]:
+    if shape.fields:
+        return tuple((name, detail[name]) for name in shape.fields if detail.get(name))
     hidden = {*_PROSE, "eventDescription", "stack-name"}
     fields = [(name, text) for name, text in detail.items() if name not in hidden]
     resources = event.get("resources")
     listed = [resources] if isinstance(resources, str) else resources or []
     return (*fields, *(("resource", str(resource)) for resource in listed))
+
+
+def _links(
+    event: dict[str, Any], detail: dict[str, str], shape: Shape
+) -> tuple[tuple[str, str], ...]:
+    region = str(event.get("region") or "")
+    if not shape.link or not region:
+        return ()
+    values = {**detail, "region": region}
+    path = _PLACE.sub(lambda place: quote(values.get(place[1], ""), safe=""), shape.link)
+    return (("Console", console.page(region, path)),)
 
 
 def utc(text: str) -> str:

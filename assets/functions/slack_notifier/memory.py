@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Protocol
 
 from . import aws
@@ -18,6 +18,7 @@ _SEEN = 50
 # DynamoDB API reference, BatchGetItem and BatchWriteItem, read 2026-11-29.
 _READ_AT_ONCE = 100
 _WRITE_AT_ONCE = 25
+_MOST_CALLS = 100
 
 
 @dataclass
@@ -33,6 +34,8 @@ class Record:
     touched: float = 0.0
     """When the latest thing was shown, Unix seconds."""
     count: int = 0
+    severity: str = ""
+    """How bad it was when it was raised: its end is told to the same people."""
     channel: str = ""
     ts: str = ""
     shared: bool = False
@@ -73,15 +76,17 @@ class Table:
         wanted = list(dict.fromkeys(keys))
         records = {key: Record(key) for key in wanted}
         pending: list[Any] = [{"key": {"S": key}} for key in wanted]
-        while pending:
+        for _ in range(_MOST_CALLS):
+            if not pending:
+                return records
             now, pending = pending[:_READ_AT_ONCE], pending[_READ_AT_ONCE:]
             request = {self.name: {"Keys": now, "ConsistentRead": True}}
             answer = aws.call("dynamodb", "BatchGetItem", {"RequestItems": request})
             for item in answer.get("Responses", {}).get(self.name, []):
-                record = Record(**json.loads(item["record"]["S"]))
+                record = _record(item)
                 records[record.key] = record
             pending += answer.get("UnprocessedKeys", {}).get(self.name, {}).get("Keys", [])
-        return records
+        raise aws.AwsError("dynamodb BatchGetItem: always leaves keys unprocessed")
 
     def save(self, records: Iterable[Record], now: float) -> None:
         """Keep the records for two weeks, as long as a queue can keep a message.
@@ -93,10 +98,20 @@ class Table:
         pending: list[Any] = [
             {"PutRequest": {"Item": _item(record, expires)}} for record in records
         ]
-        while pending:
+        for _ in range(_MOST_CALLS):
+            if not pending:
+                return
             batch, pending = pending[:_WRITE_AT_ONCE], pending[_WRITE_AT_ONCE:]
             answer = aws.call("dynamodb", "BatchWriteItem", {"RequestItems": {self.name: batch}})
             pending += answer.get("UnprocessedItems", {}).get(self.name, [])
+        raise aws.AwsError("dynamodb BatchWriteItem: always leaves items unprocessed")
+
+
+def _record(item: dict[str, Any]) -> Record:
+    """Read an item; what another version of this module wrote beside our fields is left out."""
+    known = {part.name for part in fields(Record)}
+    values = json.loads(item["record"]["S"])
+    return Record(**{name: value for name, value in values.items() if name in known})
 
 
 def _item(record: Record, expires: str) -> dict[str, Any]:

@@ -23,11 +23,26 @@ UNKNOWN = cloudwatch.TreatMissingData.MISSING
 
 
 @dataclass(frozen=True, kw_only=True)
+class AlarmContext:
+    """What all alarms of one construct have in common.
+
+    Args:
+        institution: Whose they are.
+        runbook_url: Page of the runbooks.
+        dashboard_url: Page of the dashboard.
+    """
+
+    institution: str = ""
+    runbook_url: str = ""
+    dashboard_url: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class AlarmSpec:
     """One alarm, before it is made.
 
     Args:
-        name: PascalCase name, part of the construct id, and section of the runbook in lower case.
+        name: PascalCase name, part of the construct id.
         metric: What it watches, with statistic and period.
         threshold: Number that the metric is compared with.
         comparison: How: ``ABOVE``, ``AT_LEAST`` or ``BELOW`` the threshold is bad.
@@ -38,6 +53,7 @@ class AlarmSpec:
         summary: One line that names the resource and what is wrong.
         do: One line of what to do first.
         details: What happens next, or why it matters.
+        section: Section of the runbook that it shares with others. Empty: its own.
     """
 
     name: str
@@ -51,31 +67,33 @@ class AlarmSpec:
     do: str
     details: str = ""
     datapoints: int | None = None
+    section: str = ""
 
     @property
     def anchor(self) -> str:
-        """Section of the runbook: ``fsx-free-space`` for ``FsxFreeSpace``."""
-        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", self.name).lower()
+        """Section of the runbook: ``fsx-disk-full`` for ``FsxDiskFull``."""
+        return self.section or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", self.name).lower()
 
-    def note(self, institution: str = "", runbook_url: str = "") -> AlarmNote:
+    def note(self, context: AlarmContext) -> AlarmNote:
         """Return what the alarm says about itself."""
         return AlarmNote(
             summary=self.summary,
             severity=self.severity,
             do=self.do,
             details=self.details,
-            runbook=f"{runbook_url}#{self.anchor}" if runbook_url else "",
-            institution=institution,
+            runbook=f"{context.runbook_url}#{self.anchor}" if context.runbook_url else "",
+            dashboard=context.dashboard_url,
+            institution=context.institution,
         )
 
     def alarm(
-        self, scope: Construct, *, prefix: str = "", institution: str = "", runbook_url: str = ""
+        self, scope: Construct, context: AlarmContext, *, prefix: str = ""
     ) -> cloudwatch.Alarm:
         """Make the alarm, without an action."""
         return cloudwatch.Alarm(
             scope,
             f"{prefix}{self.name}",
-            alarm_description=self.note(institution, runbook_url).description,
+            alarm_description=self.note(context).description,
             metric=self.metric,
             threshold=self.threshold,
             comparison_operator=self.comparison,

@@ -17,10 +17,13 @@ _FIVE_MINUTES = cdk.Duration.minutes(5)
 class WatchedFileSystem(Protocol):
     """What a file system tells of itself: ``LustreStorage`` does."""
 
-    file_system_id: str
-    """Its id."""
-    capacity_gib: int | None
-    """Its size in GiB."""
+    @property
+    def file_system_id(self) -> str:
+        """Its id."""
+
+    @property
+    def capacity_gib(self) -> int | None:
+        """Its size in GiB; None where it is not known."""
 
     def metric_throughput(self, *, period: cdk.Duration = ...) -> cloudwatch.IMetric:
         """Return the bytes read and written a second."""

@@ -19,10 +19,13 @@ _FIVE_MINUTES = cdk.Duration.minutes(5)
 class WatchedFleet(Protocol):
     """What a fleet tells of itself: every ``ClusterFleet`` does."""
 
-    cluster_name: str
-    """Name of the cluster."""
-    head_node_instance_id: str
-    """EC2 id of the head node."""
+    @property
+    def cluster_name(self) -> str:
+        """Name of the cluster."""
+
+    @property
+    def head_node_instance_id(self) -> str:
+        """EC2 id of the head node."""
 
 
 def of_head_node(fleet: WatchedFleet) -> tuple[AlarmSpec, ...]:
@@ -65,6 +68,7 @@ def of_role(agent: NodeAgent) -> tuple[AlarmSpec, ...]:
         severity=severity,
         summary=f"The memory of {where} is nearly used up",
         do="`ps aux --sort=-rss | head` on it; on login nodes ask the user to use a job.",
+        section="node-memory",
     )
     disks = (
         AlarmSpec(
@@ -83,6 +87,7 @@ def of_role(agent: NodeAgent) -> tuple[AlarmSpec, ...]:
             severity=severity,
             summary=f"The disk {path} of {where} is nearly full",
             do="`du -xh --max-depth=2` on it; slurmctld stops when its state cannot be written.",
+            section="node-disk",
         )
         for path in agent.disks
     )

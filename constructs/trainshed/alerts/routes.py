@@ -6,7 +6,7 @@ import re
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from ..records import OnChange, Record, is_token
 
@@ -17,7 +17,7 @@ _CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
 
 
 def _channel(value: str) -> str:
-    if is_token(value) or _CHANNEL.fullmatch(value):
+    if is_token(value):
         return value
     if "://" in value or value.startswith("xox"):
         # Not quoted: it may be a secret, and this text goes into logs.
@@ -25,6 +25,8 @@ def _channel(value: str) -> str:
             "a channel is named by its id, C0123456789, or the name of a webhook; "
             "addresses and tokens belong in Secrets Manager"
         )
+    if _CHANNEL.fullmatch(value):
+        return value
     raise ValueError(f"{value!r} is no channel; use its id, C0123456789, or a name without #")
 
 
@@ -50,10 +52,15 @@ def _zone(value: str) -> str:
     return value
 
 
+class _Routes(Record):
+    # What was written by mistake may be a secret, and pydantic would quote it.
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+
 ChannelName = Annotated[str, AfterValidator(_channel)]
 
 
-class QuietHours(Record):
+class QuietHours(_Routes):
     """Hours in which all but critical alerts go to a channel that wakes nobody."""
 
     start: Annotated[str, AfterValidator(_clock), OnChange.LIVE]
@@ -66,7 +73,7 @@ class QuietHours(Record):
     """Channel for that time, which people mute."""
 
 
-class SeverityChannels(Record):
+class SeverityChannels(_Routes):
     """Channels of one institution; what is left out goes where all others go."""
 
     critical: Annotated[ChannelName | None, OnChange.LIVE] = None
@@ -77,7 +84,7 @@ class SeverityChannels(Record):
     """Channel of what is good to know."""
 
 
-class AlertRoutes(Record):
+class AlertRoutes(_Routes):
     """Which channel hears of what.
 
     With a bot token, channels are ids (``C0123456789``). With webhooks they are the names under
@@ -112,7 +119,7 @@ class AlertRoutes(Record):
         ).model_dump_json(exclude_none=True)
 
 
-class _RoutesJson(Record):
+class _RoutesJson(_Routes):
     channels: SeverityChannels
     institutions: dict[str, SeverityChannels]
     mention: str

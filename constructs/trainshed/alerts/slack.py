@@ -16,7 +16,7 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
 from . import notifier_alarms
-from .alarms import AlarmSpec
+from .alarms import AlarmContext, AlarmSpec
 from .notifier import Notifier
 from .routes import AlertRoutes
 from .topic import PUBLISHERS, AlertTopic
@@ -42,6 +42,7 @@ class SlackAlerts(Watches):
         institution: Whose alarms these are; put into the notes of the alarms of the ``watch_…``
             methods.
         runbook_url: Page of the runbooks; alarms link to their section. Empty: no link.
+        dashboard_url: Page of the cluster's dashboard; alarms link to it. Empty: no link.
 
     Raises:
         ValueError: The secret is a text, or nobody would hear that the notifier fails.
@@ -80,6 +81,7 @@ class SlackAlerts(Watches):
         publishers: Sequence[str] = tuple(PUBLISHERS),
         institution: str = "",
         runbook_url: str = "",
+        dashboard_url: str = "",
     ) -> None:
         super().__init__(scope, id)
         _check_secret(secret)
@@ -88,11 +90,16 @@ class SlackAlerts(Watches):
                 "operators is empty and failure_topic is None, so that nobody hears when the "
                 'notifier fails; use operators=["hpc@example.edu"]'
             )
-        self.institution, self.runbook_url = institution, runbook_url
+        self.institution = institution
+        self._context = AlarmContext(
+            institution=institution, runbook_url=runbook_url, dashboard_url=dashboard_url
+        )
         if topic is None:
             made = AlertTopic(self, "Alerts", publishers=publishers, key=key)
             topic, key = made.topic, made.key
         self.topic, self.key = topic, key
+        # Its policies admit EventBridge already; by its ARN CDK does not write into them again.
+        self._by_arn = sns.Topic.from_topic_arn(self, "ByArn", topic.topic_arn)
         self.failure_topic = failure_topic or self._failure_topic(key)
         for address in operators:
             self.failure_topic.add_subscription(subscriptions.EmailSubscription(address))
@@ -124,12 +131,7 @@ class SlackAlerts(Watches):
             spec: What it watches, and what to do when it is raised.
             prefix: Begins its construct id where several of a kind are watched.
         """
-        alarm = spec.alarm(
-            self,
-            prefix=prefix,
-            institution=self.institution,
-            runbook_url=self.runbook_url,
-        )
+        alarm = spec.alarm(self, self._context, prefix=prefix)
         self.notify(alarm)
         return alarm
 
@@ -158,7 +160,7 @@ class SlackAlerts(Watches):
                 source=list(source), detail_type=list(detail_type), detail=detail or None
             ),
             targets=[
-                targets.SnsTopic(self.topic, dead_letter_queue=self.notifier.dead_letter_queue)
+                targets.SnsTopic(self._by_arn, dead_letter_queue=self.notifier.dead_letter_queue)
             ],
         )
 
@@ -168,7 +170,7 @@ class SlackAlerts(Watches):
     def _watch_notifier(self) -> None:
         action = actions.SnsAction(self.failure_topic)
         for spec in notifier_alarms.of(self.notifier, self.topic):
-            alarm = spec.alarm(self, prefix="Notifier", runbook_url=self.runbook_url)
+            alarm = spec.alarm(self, self._context, prefix="Notifier")
             alarm.add_alarm_action(action)
             alarm.add_ok_action(action)
 

@@ -19,6 +19,9 @@ from typing import Any
 # (core/lib/validation/cloudformation-validate-plugin.js, IGNORE_RULES, read 2026-11-29).
 IGNORED_RULES = ("W3005", "W1020", "E1018", "W9002", "W9013", "W1103")
 
+# Where a rule is acknowledged that a stack, and no resource of it, breaks.
+WHOLE_STACK = "*"
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -101,7 +104,10 @@ def _acknowledged(
     for entries in metadata.values():
         said = {entry["type"]: entry.get("data") for entry in entries}
         for rule in said.get("aws:cdk:acknowledged-rules") or {}:
-            yield str(said.get("aws:cdk:logicalId")), rule.removeprefix("CloudFormation-Validate::")
+            yield (
+                said.get("aws:cdk:logicalId") or WHOLE_STACK,
+                rule.removeprefix("CloudFormation-Validate::"),
+            )
 
 
 class _KnownFindings:
@@ -152,7 +158,10 @@ def _findings(engine: Any, template: StackTemplate) -> Iterator[Finding]:
     for diagnostic in report.diagnostics:
         is_error = diagnostic.severity in (Severity.ERROR, Severity.FATAL)
         place = diagnostic.entity.logical_id if diagnostic.entity else "the template"
-        if not is_error and (place, diagnostic.rule_id) in template.acknowledged:
+        told = (
+            (where, diagnostic.rule_id) in template.acknowledged for where in (place, WHOLE_STACK)
+        )
+        if not is_error and any(told):
             continue
         yield Finding(
             stack=template.name,

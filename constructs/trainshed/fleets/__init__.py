@@ -1,10 +1,31 @@
-"""Fleets: what builds and runs head node, login nodes and queues."""
+"""Fleets: what builds and runs head node, login nodes and queues.
+
+What needs the CDK is imported when it is first used: ``fleets.CAPABILITIES`` is of use without it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from .fleet import CAPABILITIES, Backend, Capability, ClusterFleet, require
-from .node_scripts import NodeScript, node_script
-from .parallelcluster import FleetNetwork, ParallelClusterFleet
-from .parallelcluster_nodes import FleetStorage
-from .provider import ParallelClusterProvider
+
+if TYPE_CHECKING:
+    from .node_scripts import NodeScript as NodeScript
+    from .node_scripts import node_script as node_script
+    from .parallelcluster import FleetNetwork as FleetNetwork
+    from .parallelcluster import ParallelClusterFleet as ParallelClusterFleet
+    from .parallelcluster_nodes import FleetStorage as FleetStorage
+    from .provider import ParallelClusterProvider as ParallelClusterProvider
+
+_HOMES = {
+    "FleetNetwork": "parallelcluster",
+    "FleetStorage": "parallelcluster_nodes",
+    "NodeScript": "node_scripts",
+    "ParallelClusterFleet": "parallelcluster",
+    "ParallelClusterProvider": "provider",
+    "node_script": "node_scripts",
+}
 
 __all__ = [
     "CAPABILITIES",
@@ -19,3 +40,9 @@ __all__ = [
     "node_script",
     "require",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)

@@ -15,6 +15,7 @@ from constructs import Construct
 
 from .._assets import asset
 from ..pcluster import NodeActions, Script
+from ..pcluster.boot import LIST_RUNNER, OPTIONAL_RUNNER
 
 # Systems Manager user guide "Parameter tiers", read 2026-11-29: a standard parameter holds 4 KB.
 MOST_PARAMETER_BYTES = 4096
@@ -70,7 +71,7 @@ class ScriptObjects(Construct):
         """Return a script that may fail without failing its node, and the object it fetches."""
         fetched = self.place(NodeScript(script.path))
         args = (region, script.sha256, fetched.url, *script.args)
-        return self.place(node_script("pc_optional.sh", *args)), fetched
+        return self.place(node_script(OPTIONAL_RUNNER, *args)), fetched
 
     def _asset(self, script: NodeScript) -> s3_assets.Asset:
         id = "".join(word.capitalize() for word in re.split(r"\W|_", Path(script.path).stem))
@@ -139,8 +140,8 @@ class ScriptList(Construct):
         content = hashlib.sha256(
             "\n".join(" ".join((given.sha256, *given.args)) for given in scripts).encode()
         ).hexdigest()
-        fixed = objects.place(node_script("pc_actions.sh", parameter_name, region))
-        changing = objects.place(node_script("pc_actions.sh", parameter_name, region, content))
+        fixed = objects.place(node_script(LIST_RUNNER, parameter_name, region))
+        changing = objects.place(node_script(LIST_RUNNER, parameter_name, region, content))
         self.actions = NodeActions(
             on_configured=(fixed,),
             on_updated=(changing,),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from aws_cdk import RemovalPolicy, Stack
@@ -10,13 +10,9 @@ from constructs import Construct
 
 from ..config.fleet import Fleet
 from ..facts import InstanceType
-from ..pcluster import NodeActions, Script
+from ..pcluster import NodeActions, Script, boot
 from .node_policies import NodePolicies
 from .node_scripts import NodeScript, ScriptList, ScriptObjects, node_script
-
-# Users whose daemons need the metadata service: ParallelCluster 3.16.1 runs some of its own as
-# this one, and allows it on the head node too (aws-parallelcluster-cookbook, recipes/config/imds).
-METADATA_USERS = ("pcluster-admin",)
 
 
 class FleetStorage(Protocol):
@@ -71,14 +67,14 @@ class ParallelClusterNodes(Construct):
         # A cluster that stays goes on reading its scripts, and IAM deletes no attached policy.
         retain = fleet.parallelcluster.removal == "retain"
         self._removal_policy = RemovalPolicy.RETAIN if retain else RemovalPolicy.DESTROY
-        common = (node_script("hold_kernel.sh"), self._tuning(storage))
-        head = self._list("HeadActions", cluster_name, "head", (*common, *head_scripts))
-        self.head_actions = head.actions
+        mount_dir = storage.mount_dir
+        head = (*_own(boot.head_scripts(mount_dir)), *head_scripts)
+        head_list = self._list("HeadActions", cluster_name, "head", head)
         # Also without login nodes, which may come later: a parameter that was retained once would
         # be in the way of another of its name.
-        closed = node_script("restrict_imds.sh", *METADATA_USERS)
-        login = self._list("LoginActions", cluster_name, "login", (*common, closed))
-        self.login_actions = login.actions
+        login = _own(boot.login_scripts(mount_dir))
+        login_list = self._list("LoginActions", cluster_name, "login", login)
+        self.head_actions, self.login_actions = head_list.actions, login_list.actions
         self.queue_actions = {
             name: self._compute(storage, efa=queue.uses_efa(known_types[queue.instance_type]))
             for name, queue in fleet.queues.items()
@@ -90,8 +86,8 @@ class ParallelClusterNodes(Construct):
             head_scripts=self.head_actions.objects,
             compute_scripts=[s for a in self.queue_actions.values() for s in a.objects],
             login_scripts=self.login_actions.objects,
-            head_list=head.parameter,
-            login_list=login.parameter,
+            head_list=head_list.parameter,
+            login_list=login_list.parameter,
             removal_policy=self._removal_policy,
         )
 
@@ -116,37 +112,32 @@ class ParallelClusterNodes(Construct):
     def _list(
         self, id: str, cluster_name: str, who: str, scripts: Sequence[NodeScript]
     ) -> ScriptList:
-        name = f"/trainshed/{cluster_name}/{who}-actions"
         return ScriptList(
             self,
             id,
-            parameter_name=name,
+            parameter_name=boot.list_parameter_name(cluster_name, who),
             scripts=scripts,
             objects=self._objects,
             removal_policy=self._removal_policy,
         )
 
     def _compute(self, storage: FleetStorage, *, efa: bool) -> NodeActions:
-        place, region = self._objects.place, Stack.of(self).region
-        tuning = self._tuning(storage)
-        # Before the file system is mounted: module options count from the next load of the Lustre
-        # modules, and a mount over TCP stays on TCP.
-        on_start, fetched = [place(tuning)], []
-        if efa and storage.efa:
-            client, script = self._objects.optional(node_script("lustre_efa_client.sh"), region)
-            on_start.append(client)
-            fetched.append(script)
-        configured = (
-            node_script("hold_kernel.sh"),
-            tuning,
-            node_script("restrict_imds.sh", *METADATA_USERS),
-        )
+        start, fetched = [], []
+        for script in boot.compute_start_scripts(storage.mount_dir, efa=efa and storage.efa):
+            own = node_script(script.name, *script.args)
+            if script.optional:
+                step, wrapped = self._objects.optional(own, Stack.of(self).region)
+                fetched.append(wrapped)
+            else:
+                step = self._objects.place(own)
+            start.append(step)
+        configured = _own(boot.compute_configured_scripts(storage.mount_dir))
         return NodeActions(
-            on_start=tuple(on_start),
-            on_configured=tuple(place(script) for script in configured),
+            on_start=tuple(start),
+            on_configured=tuple(self._objects.place(script) for script in configured),
             fetched=tuple(fetched),
         )
 
-    @staticmethod
-    def _tuning(storage: FleetStorage) -> NodeScript:
-        return node_script("lustre_tuning.sh", storage.mount_dir)
+
+def _own(scripts: Iterable[boot.BootScript]) -> list[NodeScript]:
+    return [node_script(script.name, *script.args) for script in scripts]

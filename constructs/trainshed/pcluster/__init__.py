@@ -7,7 +7,8 @@ from .checks import Surroundings, configuration_faults
 from .configuration_schema import schema
 from .fleet_rules import fleet_faults
 from .names import compute_resource_name, node_expression
-from .references import NodeActions, References, Script, placeholders
+from .placeholders import placeholders
+from .references import NodeActions, References, Script
 from .render import render, to_yaml
 
 __all__ = [

@@ -7,12 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ..records import is_token
-
-if TYPE_CHECKING:
-    from ..config.fleet import Fleet
 
 
 def is_settled(value: str) -> bool:
@@ -97,16 +93,3 @@ class References:
     queue_actions: Mapping[str, NodeActions] = field(default_factory=dict)
     reservation_ids: Mapping[str, str] = field(default_factory=dict)
     isolated: bool = False
-
-
-def placeholders(fleet: Fleet, *, region: str, mount_dir: str) -> References:
-    """Return references that a reader understands, for a configuration before its deployment."""
-    return References(
-        region=region,
-        head_subnet_id="${ComputeSubnet}",
-        compute_subnet_id="${ComputeSubnet}",
-        security_group_ids=("${EfaSecurityGroup}", "${EgressSecurityGroup}"),
-        file_system_id="${FileSystem}",
-        mount_dir=mount_dir,
-        reservation_ids={name: f"${{Reservation-{name}}}" for name in fleet.queues},
-    )

@@ -11,9 +11,9 @@ from .policy import SlurmPolicy
 from .settings import (
     Setting,
     cluster_settings,
+    parameters,
     partition_order,
     partition_settings,
-    scheduler_parameters,
 )
 
 _MADE_BY = "# Made by trainshed from the institution's policy. Changes here are lost."
@@ -30,6 +30,7 @@ class BareCluster:
         state_dir: Where slurmctld keeps its state.
         log_dir: Where the daemons log.
         configless: Nodes fetch their files from slurmctld.
+        slurm_version: Version of Slurm. Ubuntu 24.04 has 23.11.
         extra: More settings, by key. A key of the policy cannot be written twice.
     """
 
@@ -39,6 +40,7 @@ class BareCluster:
     state_dir: str = "/var/lib/slurm/slurmctld"
     log_dir: str = "/var/log/slurm"
     configless: bool = True
+    slurm_version: tuple[int, int] = (23, 11)
     extra: Mapping[str, str | int] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -148,7 +150,7 @@ def _daemon_settings(
         settings.append(("GresTypes", "gpu"))
     if cluster.configless:
         settings.append(("SlurmctldParameters", "enable_configless"))
-    settings += scheduler_parameters(scheduler)
+    settings += parameters(scheduler, cluster.slurm_version)
     if scheduler.job_completion_file is None:
         settings.append(("JobCompType", "jobcomp/none"))
     else:

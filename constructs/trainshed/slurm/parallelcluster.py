@@ -10,9 +10,9 @@ from .policy import SlurmPolicy
 from .settings import (
     Setting,
     cluster_settings,
+    parameters,
     partition_order,
     partition_settings,
-    scheduler_parameters,
 )
 
 # aws-parallelcluster 3.16.1, slurm_settings_validator.py and constants, run 2026-11-29.
@@ -46,6 +46,7 @@ def parallelcluster_settings(
     *,
     database: bool = True,
     with_qos: bool = True,
+    slurm_version: tuple[int, int] = (25, 11),
 ) -> tuple[list[CustomSetting], dict[str, CustomSetting]]:
     """Return ``CustomSlurmSettings`` of the cluster and of each queue.
 
@@ -59,6 +60,7 @@ def parallelcluster_settings(
             connection to slurmdbd. False: the policy's own lines for a slurmdbd on the head node.
         with_qos: Partitions name their QOS. slurmctld does not start with a QOS that the database
             lacks; False renders the partitions closed and without QOS, for a first start.
+        slurm_version: Version of Slurm. ParallelCluster 3.16 has 25.11.
 
     Raises:
         ValueError: A partition names a queue that is not there, or a setting is one that
@@ -66,7 +68,8 @@ def parallelcluster_settings(
     """
     lines: list[list[Setting]] = [[setting] for setting in cluster_settings(policy, queues)]
     scheduler = policy.scheduler
-    lines += [[line] for line in scheduler_parameters(scheduler, _OWN_SCHEDULER_PARAMETERS)]
+    own = _OWN_SCHEDULER_PARAMETERS
+    lines += [[line] for line in parameters(scheduler, slurm_version, own)]
     if not database:
         lines += [
             [("AccountingStorageType", "accounting_storage/slurmdbd")],

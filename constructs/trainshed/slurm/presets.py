@@ -134,6 +134,9 @@ _KAIT_HARDENED: dict[str, Any] = {
         },
     },
     "qos": {
+        # A job is held to the limits of its own QOS and of its partition's. Its own has none, so
+        # that the limits of one partition do not count in another.
+        "member_qos": {},
         "debug_qos": {
             "priority": 1000,
             "max_jobs_per_user": 1,
@@ -163,13 +166,13 @@ _KAIT_HARDENED: dict[str, Any] = {
     "accounts": {
         "general": {
             "description": "general user group",
-            "qos": ("debug_qos", "normal_qos"),
-            "default_qos": "normal_qos",
+            "qos": ("member_qos",),
+            "default_qos": "member_qos",
         },
         "priority": {
             "description": "priority user group",
-            "qos": ("debug_qos", "normal_qos", "priority_qos", "exclusive_qos"),
-            "default_qos": "normal_qos",
+            "qos": ("member_qos",),
+            "default_qos": "member_qos",
         },
     },
     "scheduler": {

@@ -46,7 +46,7 @@ class Partition(Record):
     priority_job_factor: Annotated[int, Field(ge=0, le=65_533), OnChange.LIVE] = 1
     """Its share in a job's priority, over the largest factor of any partition."""
     qos: Annotated[SlurmName | None, OnChange.LIVE] = None
-    """QOS whose limits hold for every job in it, whatever the job asks for."""
+    """QOS whose limits hold for every job in it, beside those of the job's own QOS."""
     allow_qos: Annotated[tuple[SlurmName, ...], OnChange.LIVE] = ()
     """QOS a job must have. Default: any. Users then type ``--qos``; prefer ``qos``."""
     allow_accounts: Annotated[tuple[SlurmName, ...], OnChange.LIVE] = ()

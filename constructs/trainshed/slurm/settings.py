@@ -14,6 +14,9 @@ from .scheduler import Scheduler, Weights
 Setting = tuple[str, str | int]
 """A key of slurm.conf and its value."""
 
+# The key is fatal to 22.05; 24.11 and 26.05 no longer look at the older scheduler parameter.
+_PREEMPT_PARAMETERS = (23, 2)
+
 
 def cluster_settings(policy: SlurmPolicy, groups: Sequence[NodeGroup]) -> list[Setting]:
     """Return the settings of the whole cluster, in a fixed order."""
@@ -39,17 +42,25 @@ def tracked_resources(scheduler: Scheduler) -> list[str]:
     return own + sorted(set(scheduler.tracked_resources) - set(own))
 
 
-def scheduler_parameters(scheduler: Scheduler, own: Sequence[str] = ()) -> list[Setting]:
-    """Return the line of SchedulerParameters, if there is anything to say.
+def parameters(
+    scheduler: Scheduler, slurm_version: tuple[int, int], own: Sequence[str] = ()
+) -> list[Setting]:
+    """Return PreemptParameters and SchedulerParameters, if there is anything to say.
 
     Args:
         scheduler: The scheduler's settings.
-        own: Options that the backend writes itself and a second line would lose.
+        slurm_version: Version of Slurm, such as ``(23, 11)``.
+        own: Scheduler parameters that the backend writes itself and a second line would lose.
     """
-    # PreemptParameters, which newer Slurm has for it, is an unknown key to Slurm 22.05.
-    signal = ["preempt_send_user_signal"] if scheduler.send_user_signal else []
-    options = list(dict.fromkeys([*signal, *scheduler.parameters]))
-    return [("SchedulerParameters", ",".join([*own, *options]))] if options else []
+    lines: list[Setting] = []
+    options = list(scheduler.parameters)
+    if scheduler.send_user_signal and slurm_version >= _PREEMPT_PARAMETERS:
+        lines.append(("PreemptParameters", "send_user_signal"))
+    elif scheduler.send_user_signal:
+        options.insert(0, "preempt_send_user_signal")
+    if options:
+        lines.append(("SchedulerParameters", ",".join(dict.fromkeys([*own, *options]))))
+    return lines
 
 
 def partition_settings(

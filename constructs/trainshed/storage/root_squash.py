@@ -18,6 +18,8 @@ _REASONS = {
     "NIST.800.53.R5-LambdaConcurrency": "Runs when CloudFormation calls it, once a deployment",
     "NIST.800.53.R5-LambdaDLQ": "CloudFormation sees and reports a failure",
     "NIST.800.53.R5-LambdaInsideVPC": "Calls the FSx API and nothing in the VPC",
+    # With the feature flag @aws-cdk/aws-lambda:useCdkManagedLogGroup the function has one.
+    "NIST.800.53.R5-CloudWatchLogGroupEncrypted": "CDK's own log, encrypted by CloudWatch Logs",
 }
 
 

@@ -76,15 +76,19 @@ class Notifications:
         """Forget what the process knows, as a cold start does."""
         handler_module._notifier.cache_clear()
 
+    def invoke(self, batch: list[dict[str, str]]) -> set[str]:
+        """Invoke the handler as Lambda does; return the ids that it gave back."""
+        answer = handler_module.handler({"Records": batch}, Context())
+        return {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
+
     def send(self, *bodies: str) -> list[str]:
         """Deliver bodies as one batch; return the bodies that were given back."""
-        records = [{"messageId": f"sqs-{n}", "body": body} for n, body in enumerate(bodies)]
+        batch = [{"messageId": f"sqs-{n}", "body": body} for n, body in enumerate(bodies)]
         try:
-            answer = handler_module.handler({"Records": records}, Context())
+            back = self.invoke(batch)
         except handler_module.NothingDeliveredError:
             return list(bodies)
-        back = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
-        return [r["body"] for r in records if r["messageId"] in back]
+        return [record["body"] for record in batch if record["messageId"] in back]
 
     def run_queue(self, queue: Queue, size: int = 20, most_rounds: int = 2000) -> int:
         """Run the handler over the queue until it is empty; return the number of invocations."""
@@ -93,8 +97,7 @@ class Notifications:
             if not batch:
                 return number
             try:
-                answer = handler_module.handler({"Records": batch}, Context())
-                failed = {f["itemIdentifier"] for f in answer["batchItemFailures"]}
+                failed = self.invoke(batch)
             except handler_module.NothingDeliveredError:
                 failed = {record["messageId"] for record in batch}
             queue.settle(batch, failed)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
+from urllib.parse import parse_qs
 
 TOKEN = "xoxb-planted-token-4f1c9d"
 WEBHOOK_PATH = "/services/T0/B0/planted-webhook-8e2b7a"
@@ -49,7 +50,7 @@ class Message:
     @property
     def text(self) -> str:
         """The text of the notification."""
-        return str(self.payload["text"])
+        return str(self.payload.get("text", ""))
 
 
 @dataclass
@@ -118,7 +119,7 @@ class SlackServer:
             planned = Answer(200)
             if self.answers:
                 planned = self.answers.pop(0)
-                if planned.status not in (200, TAKEN_THEN_RESET.status):
+                if planned.body or planned.status not in (200, TAKEN_THEN_RESET.status):
                     return planned
             if limited := self._limited(channel):
                 return limited
@@ -172,7 +173,7 @@ class SlackServer:
 
 def _fault(payload: dict[str, Any]) -> str:
     """Return Slack's name for what is wrong with a payload, or nothing."""
-    if not payload.get("text"):
+    if not payload.get("text") and not payload.get("attachments"):
         return "no_text"
     blocks = payload.get("blocks", [])
     if len(blocks) > 50 or any(
@@ -187,20 +188,23 @@ def _fault(payload: dict[str, Any]) -> str:
 def _handler(server: SlackServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            payload = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            data = self.rfile.read(int(self.headers["content-length"])).decode()
+            if "urlencoded" in self.headers.get("content-type", ""):
+                data = parse_qs(data)["payload"][0]
+            payload = json.loads(data)
             answer = server.answer(self.path, self.headers.get("authorization", ""), payload)
             if answer.status <= 0:
                 self._leave(answer)
                 return
-            data = answer.body.encode()
+            body = answer.body.encode()
             self.send_response(answer.status)
-            self.send_header("content-length", str(len(data)))
+            self.send_header("content-length", str(len(body)))
             if answer.retry_after is not None:
                 self.send_header("retry-after", str(answer.retry_after))
             if 300 <= answer.status < 400:
                 self.send_header("location", f"{server.url}/login")
             self.end_headers()
-            self.wfile.write(data)
+            self.wfile.write(body)
 
         def _leave(self, answer: Answer) -> None:
             """Hold the connection until the caller gives up, or reset it at once."""

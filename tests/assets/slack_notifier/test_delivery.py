@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from assets.functions.slack_notifier.blocks import Payload, Story, message
+from assets.functions.slack_notifier.handler import NothingDeliveredError
+from assets.functions.slack_notifier.slack import SecretError
 from tests.assets.slack_notifier.slack_server import RESET, SLOW, TOKEN, WEBHOOK_PATH, Answer
+from trainshed.alerts import rehearsal
 
 if TYPE_CHECKING:
     from tests.assets.slack_notifier.conftest import Notifications
@@ -57,6 +60,19 @@ def test_an_ok_by_webhook_says_what_is_over(notifications: Notifications, alarm:
     assert "UTC> after 25 min, since <!date^" in line.text
 
 
+def test_the_end_of_a_critical_event_is_told_where_it_was_raised(
+    notifications: Notifications,
+) -> None:
+    notifications.use(
+        json.dumps({"webhooks": {"oncall": notifications.slack.webhook, "ops": "http://x/"}})
+    )
+    for status in ("open", "closed"):
+        detail = {"eventArn": "arn:1", "eventTypeCategory": "issue", "statusCode": status}
+        event = {"source": "aws.health", "detail-type": "AWS Health Event", "detail": detail}
+        assert notifications.send(json.dumps({**event, "id": status})) == []
+    assert [m.text[:1] for m in notifications.slack.messages] == ["🔴", "*"]
+
+
 def test_a_flapping_alarm_stays_in_one_thread(notifications: Notifications, alarm: Alarm) -> None:
     for minute in range(6):
         notifications.send(alarm("a", "OK" if minute % 2 else "ALARM", minute))
@@ -68,15 +84,14 @@ def test_a_flapping_alarm_stays_in_one_thread(notifications: Notifications, alar
 def test_changes_of_one_alarm_in_one_batch_are_one_message_in_order(
     notifications: Notifications, alarm: Alarm
 ) -> None:
-    bodies = [alarm("a", "ALARM", 2), alarm("a", "OK", 1), alarm("a", "ALARM", 0)]
-    notifications.send(*bodies)
+    notifications.send(
+        alarm("a", "INSUFFICIENT_DATA", 2), alarm("a", "OK", 1), alarm("a", "ALARM", 0)
+    )
     (message,) = notifications.slack.messages
+    assert message.text == "⚪ NO DATA Something about a"
     timeline = message.payload["blocks"][2]["text"]["text"]
-    assert [word for word in timeline.split() if word in ("ok", "alarm")] == [
-        "alarm",
-        "ok",
-        "alarm",
-    ]
+    states = [word for word in timeline.split() if word in ("ok", "alarm", "data")]
+    assert states == ["alarm", "ok", "data"]
 
 
 def test_a_message_deleted_by_a_reader_is_posted_anew(
@@ -178,6 +193,39 @@ def test_an_outage_gives_everything_back_and_fails_the_invocation(
     assert notifications.send(*bodies) == bodies
     assert '"error": "http_500"' in capsys.readouterr().out
     assert notifications.aws.dead_letters() == []
+
+
+def test_an_invocation_that_delivers_nothing_fails(
+    notifications: Notifications, alarm: Alarm
+) -> None:
+    notifications.slack.answers = [Answer(500)] * 20
+    with pytest.raises(NothingDeliveredError, match=r"^1 messages given back, none delivered$"):
+        notifications.invoke([{"messageId": "sqs-1", "body": alarm("a")}])
+
+
+@pytest.mark.parametrize("body", ["<html>log in</html>", "no_text"])
+def test_an_answer_of_200_that_is_not_ok_is_no_delivery(
+    body: str, notifications: Notifications, alarm: Alarm
+) -> None:
+    notifications.use(notifications.slack.webhook)
+    notifications.slack.answers = [Answer(200, body)]
+    notifications.send(alarm("a"))
+    shown, dead = len(notifications.slack.messages), len(notifications.aws.dead_letters())
+    assert (shown, dead) == ((0, 1) if body == "no_text" else (1, 0))
+
+
+def test_a_secret_that_cannot_be_read_buries_nothing(
+    notifications: Notifications, alarm: Alarm
+) -> None:
+    good = notifications.slack.api_secret()
+    notifications.use(good.replace(TOKEN, "xoxb-old"))
+    notifications.slack.on_request = lambda count: notifications.aws.set_secret("nonsense")
+    with pytest.raises(SecretError):
+        notifications.send(alarm("a"))
+    assert notifications.aws.dead_letters() == []
+    notifications.slack.on_request = lambda count: None
+    notifications.use(good)
+    assert notifications.send(alarm("a")) == []
 
 
 PERMANENT = [
@@ -361,3 +409,18 @@ def test_the_routes_of_an_institution_come_first(notifications: Notifications) -
     }
     notifications.send(json.dumps(message))
     assert notifications.slack.messages[0].channel == "C-kait-ops"
+
+
+def test_a_drill_goes_the_whole_way_from_the_topic_to_slack(notifications: Notifications) -> None:
+    aws = notifications.aws
+    topic = aws.sns.create_topic(Name="kait-Alerts")["TopicArn"]
+    queue = aws.sqs.get_queue_attributes(QueueUrl=aws.queue_url, AttributeNames=["QueueArn"])
+    aws.sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=queue["Attributes"]["QueueArn"])
+    assert rehearsal.send(aws.sns, topic, "kait") == 10
+    notifications.run_queue(aws)
+    assert notifications.aws.dead_letters() == []
+    shown = notifications.slack.text()
+    alarms = ["a critical alarm", "a warning alarm", "an alarm for information"]
+    others = ["an event of an unknown kind", "a budget", "a plain text", "ends in 24 hours"]
+    for what in [*alarms, *others, "JSON of an unknown kind"]:
+        assert f"DRILL: {what}" in shown

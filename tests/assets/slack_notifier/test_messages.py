@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.functions.slack_notifier.alerts import Alert, read
@@ -186,6 +186,7 @@ KEYS = ["AlarmName", "NewStateValue", "Trigger", "AlarmArn", "source", "detail-t
 SHAPES = st.dictionaries(st.sampled_from([*KEYS, "event-type", "cluster-name", "time"]), JSON)
 
 
+@settings(deadline=None)
 @given(st.text() | JSON.map(json.dumps) | SHAPES.map(json.dumps))
 def test_whatever_arrives_becomes_a_message_that_slack_takes(text: str) -> None:
     for arrived in (text, json.dumps({"Type": "Notification", "Message": text})):
@@ -194,6 +195,7 @@ def test_whatever_arrives_becomes_a_message_that_slack_takes(text: str) -> None:
         assert units(reply(Story(shown))["text"]) <= 3000
 
 
+@settings(deadline=None)
 @given(st.text(), st.integers(10, 200))
 def test_escaping_stays_within_the_limit_and_escapes_three_characters(
     text: str, limit: int

@@ -13,7 +13,7 @@ import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials as AwsCredentials
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.functions.slack_notifier import aws, memory, routes
@@ -99,6 +99,7 @@ def test_credentials_do_not_show_themselves() -> None:
     assert repr(credentials("xoxb-planted")) == "Credentials(...)"
 
 
+@settings(deadline=None)
 @given(
     body=st.binary(max_size=200),
     token=st.sampled_from(["", "session-token/+=="]),
@@ -201,6 +202,30 @@ def test_what_dynamodb_leaves_unprocessed_is_asked_for_again(
         *records,
         memory.Record("new"),
     ]
+
+
+@pytest.mark.parametrize("use", ["load", "save"])
+def test_a_table_that_never_gets_on_is_given_up(use: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def call(service: str, operation: str, body: dict[str, Any]) -> dict[str, Any]:
+        (request,) = body["RequestItems"].items()
+        table, wanted = request
+        if operation == "BatchGetItem":
+            return {"UnprocessedKeys": {table: wanted}}
+        return {"UnprocessedItems": {table: wanted}}
+
+    monkeypatch.setattr(aws, "call", call)
+    keep = memory.Table("t")
+    with pytest.raises(aws.AwsError, match="always leaves"):
+        keep.load(["k"]) if use == "load" else keep.save([memory.Record("k")], now=0.0)
+
+
+def test_a_record_of_another_version_is_read_as_far_as_it_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = json.dumps({"key": "k", "state": "alarm", "colour": "red"})
+    answer = {"Responses": {"t": [{"record": {"S": text}}]}}
+    monkeypatch.setattr(aws, "call", lambda *_: answer)
+    assert memory.Table("t").load(["k"]) == {"k": memory.Record("k", state="alarm")}
 
 
 def test_only_the_latest_message_ids_are_kept() -> None:

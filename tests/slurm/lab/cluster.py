@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -67,15 +68,23 @@ PidFile=/run/slurmdbd.pid
 """
 
 
-def bare_conf(policy: SlurmPolicy, groups: Sequence[NodeGroup] = (COMPUTE,)) -> str:
+def bare_conf(
+    policy: SlurmPolicy, version: tuple[int, int], groups: Sequence[NodeGroup] = (COMPUTE,)
+) -> str:
     """Return slurm.conf as trainshed's own fleet has it, with the lab's settings."""
-    cluster = BareCluster("kait", "head", configless=False, extra=LAB_SETTINGS)
+    cluster = BareCluster(
+        "kait", "head", configless=False, slurm_version=version, extra=LAB_SETTINGS
+    )
     return slurm_conf(policy, groups, cluster)
 
 
-def parallelcluster_conf(policy: SlurmPolicy, group: NodeGroup = COMPUTE) -> str:
+def parallelcluster_conf(
+    policy: SlurmPolicy, version: tuple[int, int], group: NodeGroup = COMPUTE
+) -> str:
     """Return slurm.conf as ParallelCluster would write it around the policy's settings."""
-    settings, queues = parallelcluster_settings(policy, [group], database=False)
+    settings, queues = parallelcluster_settings(
+        policy, [group], database=False, slurm_version=version
+    )
     lines = [
         "ClusterName=kait",
         "SlurmctldHost=head",
@@ -108,11 +117,21 @@ def _line(setting: dict[str, str | int]) -> str:
     return " ".join(f"{key}={value}" for key, value in setting.items())
 
 
+def slurm_version(root: Path) -> tuple[int, int]:
+    """Return the version of the Slurm below a root, such as ``(24, 11)``."""
+    said = subprocess.run(
+        ["chroot", str(root), "slurmctld", "-V"], capture_output=True, text=True, check=True
+    )
+    year, month = said.stdout.split()[-1].split(".")[:2]
+    return int(year), int(month)
+
+
 class Cluster:
     """A Slurm cluster: a head and nodes, and what tests ask of it."""
 
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
+        self.version = slurm_version(lab.root)
         self._write_files()
 
     @property
@@ -157,7 +176,7 @@ class Cluster:
             machine = self.lab.boot(name, f"10.77.0.{number}", gpus=8)
             machine.start("munge")
             machine.start("slurmd")
-        wait_until(lambda: self._idle() == set(names), f"idle nodes, not {self._idle()}")
+        wait_until(lambda: self._idle() == set(names), lambda: f"idle nodes, not {self._idle()}")
 
     def _idle(self) -> set[str]:
         shown = self.head.try_run("sinfo", "-ahNt", "idle", "-o", "%N")
@@ -211,7 +230,7 @@ class Cluster:
         """Wait until a job is in one of the states."""
         return wait_until(
             lambda: next((s for s in states if s == self.job(job, "%T")), None),
-            f"job {job} in {states}, it is {self.job(job, '%T %r')}",
+            lambda: f"job {job} in {states}, it is {self.job(job, '%T %r')}",
             seconds,
         )
 
@@ -223,7 +242,7 @@ class Cluster:
             return said if said.startswith("PENDING") and word in said else None
 
         return wait_until(
-            reason, f"job {job} waiting for {word}: {self.job(job, '%T %R')}", seconds
+            reason, lambda: f"job {job} waiting for {word}: {self.job(job, '%T %R')}", seconds
         )
 
     def output(self, user: str, job: str) -> str:

@@ -22,8 +22,15 @@ _CGROUPS = Path("/sys/fs/cgroup")
 _PREFIX = "trainshed-lab"
 
 
-def wait_until(probe: Callable[[], T | None], what: str, seconds: float = 30) -> T:
+def wait_until(
+    probe: Callable[[], T | None], what: str | Callable[[], str], seconds: float = 30
+) -> T:
     """Return what the probe gives once it gives something true.
+
+    Args:
+        probe: What to look at.
+        what: What is waited for, or a function that also says what there is instead.
+        seconds: How long to look.
 
     Raises:
         TimeoutError: It gave nothing in time.
@@ -34,7 +41,7 @@ def wait_until(probe: Callable[[], T | None], what: str, seconds: float = 30) ->
         if found:
             return found
         if time.monotonic() > end:
-            raise TimeoutError(f"not in {seconds} s: {what}")
+            raise TimeoutError(f"not in {seconds} s: {what if isinstance(what, str) else what()}")
         time.sleep(0.05)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,7 +80,7 @@ def test_dead_letters_are_kept_as_long_as_sqs_can(alerts: Alerts, resources: Res
 
 
 def test_the_function_holds_the_modules_of_the_notifier_and_nothing_else(
-    alerts: Alerts, stack: cdk.Stack
+    alerts: Alerts, stack: cdk.Stack, resources: Resources
 ) -> None:
     alerts()
     app = stack.node.root
@@ -93,6 +95,7 @@ def test_the_function_holds_the_modules_of_the_notifier_and_nothing_else(
         "alerts.py",
         "aws.py",
         "blocks.py",
+        "console.py",
         "delivery.py",
         "events.py",
         "handler.py",
@@ -100,6 +103,12 @@ def test_the_function_holds_the_modules_of_the_notifier_and_nothing_else(
         "routes.py",
         "slack.py",
     ]
+    (function,) = resources("AWS::Lambda::Function").values()
+    module, _, name = function["Handler"].rpartition(".")
+    # As the Python runtime of Lambda does it: the folder of the code on the path, import, getattr.
+    code = f"import importlib; importlib.import_module({module!r}).{name}"
+    environment = {"PYTHONPATH": str(written / folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    subprocess.run([sys.executable, "-c", code], cwd="/", env=environment, check=True)
 
 
 def test_the_role_may_do_what_the_function_does_and_nothing_more(

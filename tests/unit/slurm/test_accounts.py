@@ -23,7 +23,9 @@ TRES = {"cpu", "mem", "node", "gres/gpu"}
 def wanted(**over: Any) -> accounts.State:
     """Return what the hardened preset wants in the database, with users."""
     users = {"alice": {"account": "general"}, "bob": {"account": "priority"}}
-    values = {"preset": "kait-hardened", "users": users, **over}
+    general = {"qos": ["debug_qos", "normal_qos"], "default_qos": "normal_qos"}
+    tree = {"general": general, **over.pop("accounts", {})}
+    values = {"preset": "kait-hardened", "users": users, "accounts": tree, **over}
     document = accounting_document(SlurmPolicy.model_validate(values), [COMPUTE], cluster="kait")
     return accounts.read_policy(json.loads(json.dumps(document)))
 

@@ -92,6 +92,11 @@ CHANGES: dict[str, tuple[str, str, dict[str, Any]]] = {
         "scheduler.select",
         {"scheduler": {"select": "CR_Core"}},
     ),
+    "two QOS": (
+        "limits-of-two-qos",
+        "partitions.exclusive.qos",
+        {"accounts": {"priority": {"qos": ["normal_qos"], "default_qos": "normal_qos"}}},
+    ),
     "T8 signal": (
         "signal-after-grace",
         "scheduler.send_user_signal",
@@ -211,7 +216,7 @@ def test_every_rule_was_seen_to_fire() -> None:
         f.rule for f in lint(SEED, [COMPUTE], include=SEED_INCLUDE + "\nKillWait=1\nKillWait=2")
     }
     fired |= {rule for rule, _, _ in CHANGES.values()}
-    assert len(RULES) == 35
+    assert len(RULES) == 36
     assert {rule.__name__.replace("_", "-") for rule in RULES} == fired
 
 

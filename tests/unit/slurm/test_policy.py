@@ -103,8 +103,8 @@ def test_an_entry_set_to_null_is_left_out_and_a_value_set_to_null_is_unlimited()
 
 
 def test_a_list_replaces_the_list_of_the_preset() -> None:
-    policy = load(preset="kait-hardened", accounts={"general": {"qos": ["normal_qos"]}})
-    assert policy.accounts["general"].qos == ("normal_qos",)
+    policy = load(preset="kait-hardened", partitions={"priority": {"allow_accounts": []}})
+    assert policy.partitions["priority"].allow_accounts == ()
 
 
 def test_python_code_and_yaml_lists_load_alike() -> None:

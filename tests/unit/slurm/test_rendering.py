@@ -124,9 +124,23 @@ def test_partitions_lie_over_the_node_sets_of_their_queues() -> None:
 
 
 def test_parallelclusters_own_scheduler_parameters_are_kept() -> None:
-    settings, _ = parallelcluster_settings(HARDENED, [COMPUTE])
+    chosen = SlurmPolicy.model_validate({"scheduler": {"parameters": ["bf_continue"]}})
+    settings, _ = parallelcluster_settings(chosen, [COMPUTE])
     (line,) = [s["SchedulerParameters"] for s in settings if "SchedulerParameters" in s]
-    assert line == "nohold_on_prolog_fail,preempt_send_user_signal"
+    assert line == "nohold_on_prolog_fail,bf_continue"
+
+
+@pytest.mark.parametrize(
+    ("version", "line"),
+    [
+        ((22, 5), "SchedulerParameters=preempt_send_user_signal\n"),
+        ((23, 11), "PreemptParameters=send_user_signal\n"),
+    ],
+)
+def test_the_users_signal_is_asked_for_in_the_words_of_the_version(
+    version: tuple[int, int], line: str
+) -> None:
+    assert line in slurm_conf(HARDENED, [COMPUTE], replace(HEAD, slurm_version=version))
 
 
 def test_before_the_database_knows_the_qos_partitions_are_closed_and_name_none() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..records import Qos
 from ..references import (
     BUILT_IN_QOS,
     account_default_qos,
@@ -40,6 +41,24 @@ def qos_must_be_typed(subject: Subject) -> Iterator[Finding]:
                 f"{', '.join(partition.allow_qos)} and waits for ever",
                 f"set qos to {partition.allow_qos[0]} in place of allow_qos, and allow_accounts",
             )
+
+
+def limits_of_two_qos(subject: Subject) -> Iterator[Finding]:
+    """A job is held to the limits of its own QOS as well as to those of its partition's."""
+    policy = subject.policy
+    for name, partition in subject.open_partitions():
+        allowed = with_accounts_below(policy, partition.allow_accounts) or tuple(policy.accounts)
+        defaults = {account_default_qos(policy, a) for a in allowed if a in policy.accounts}
+        for qos in sorted(defaults & set(policy.qos) - {partition.qos, None}, key=str):
+            if partition.qos and limited(policy.qos[str(qos)]):
+                yield Finding(
+                    "limits-of-two-qos",
+                    "error",
+                    f"partitions.{name}.qos",
+                    f"jobs in it have {qos} as their own QOS, whose limits count here too and are "
+                    "used up by them",
+                    "give accounts a default_qos without limits, and limits to the partitions' QOS",
+                )
 
 
 def native_partition_open(subject: Subject) -> Iterator[Finding]:
@@ -104,6 +123,15 @@ def tier_open_to_all(subject: Subject) -> Iterator[Finding]:
             )
 
 
+def limited(qos: Qos) -> bool:
+    """Tell whether a QOS limits anything."""
+    return any(
+        value is not None
+        for key, value in qos
+        if key not in ("priority", "preempts", "cpus_follow_gpus", "deny_on_limit")
+    )
+
+
 def system_user(subject: Subject) -> Iterator[Finding]:
     """T12d: an account of the operating system is no user of the cluster."""
     for name in sorted(subject.policy.users):
@@ -119,6 +147,7 @@ def system_user(subject: Subject) -> Iterator[Finding]:
 
 RULES = (
     qos_must_be_typed,
+    limits_of_two_qos,
     native_partition_open,
     built_in_qos,
     partition_nobody_may_use,

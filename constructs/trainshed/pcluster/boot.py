@@ -1,0 +1,64 @@
+"""Which of trainshed's scripts a node of ParallelCluster runs at boot, and with which arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# ParallelCluster's computemgtd and loginmgtd run as this user and ask the metadata service
+# (aws-parallelcluster-cookbook, parallelcluster_supervisord.conf.erb, read 2026-11-29). Nobody
+# logs in as it.
+METADATA_USERS = ("pcluster-admin",)
+
+LIST_RUNNER = "pc_actions.sh"
+"""Runs what an SSM parameter lists: the one script that head and login nodes ever have."""
+OPTIONAL_RUNNER = "pc_optional.sh"
+"""Runs a script without which a node still works."""
+
+
+@dataclass(frozen=True, slots=True)
+class BootScript:
+    """One script of ``assets/node``.
+
+    Args:
+        name: File name.
+        args: Arguments, in order.
+        optional: A node whose script fails goes on without it.
+    """
+
+    name: str
+    args: tuple[str, ...] = ()
+    optional: bool = False
+
+
+def head_scripts(mount_dir: str) -> tuple[BootScript, ...]:
+    """Return what the head node runs; ParallelCluster itself restricts its metadata service."""
+    return BootScript("hold_kernel.sh"), BootScript("lustre_tuning.sh", (mount_dir,))
+
+
+def login_scripts(mount_dir: str) -> tuple[BootScript, ...]:
+    """Return what login nodes run."""
+    return (*head_scripts(mount_dir), BootScript("restrict_imds.sh", METADATA_USERS))
+
+
+def compute_start_scripts(mount_dir: str, *, efa: bool) -> tuple[BootScript, ...]:
+    """Return what compute nodes run before file systems are mounted.
+
+    Lustre's module options count from the next load of its modules, and a mount that was made over
+    TCP stays on TCP.
+
+    Args:
+        mount_dir: Where the file system will be.
+        efa: The node reaches it over EFA.
+    """
+    tuning = BootScript("lustre_tuning.sh", (mount_dir,))
+    return (tuning, BootScript("lustre_efa_client.sh", optional=True)) if efa else (tuning,)
+
+
+def compute_configured_scripts(mount_dir: str) -> tuple[BootScript, ...]:
+    """Return what compute nodes run once they are set up."""
+    return login_scripts(mount_dir)
+
+
+def list_parameter_name(cluster_name: str, who: str) -> str:
+    """Return the SSM parameter that lists the scripts of head or login nodes; it never changes."""
+    return f"/trainshed/{cluster_name}/{who}-actions"

@@ -1,0 +1,86 @@
+"""References that a reader understands, for a configuration before its deployment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from .. import facts
+from . import boot
+from .references import NodeActions, References, Script
+
+if TYPE_CHECKING:
+    from ..config.fleet import Fleet
+
+SESSION_MANAGER = "arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore"
+BUCKET = "${ScriptBucket}"
+
+
+def placeholders(
+    fleet: Fleet,
+    *,
+    region: str,
+    mount_dir: str,
+    cluster_name: str = "${ClusterName}",
+    file_system_efa: bool = False,
+    isolated: bool = False,
+    known_types: Mapping[str, facts.InstanceType] = facts.INSTANCE_TYPES,
+) -> References:
+    """Return references with a name, ``${FileSystem}``, for each id that only AWS knows.
+
+    Args:
+        fleet: The fleet.
+        region: AWS Region.
+        mount_dir: Where every node mounts the file system.
+        cluster_name: Name of the cluster.
+        file_system_efa: Nodes can reach the file system over EFA.
+        isolated: Nodes cannot reach the internet.
+        known_types: Facts of instance types by name.
+    """
+    queue_actions = {}
+    for name, queue in fleet.queues.items():
+        kind = known_types.get(queue.instance_type)
+        efa = file_system_efa and kind is not None and queue.uses_efa(kind)
+        start = boot.compute_start_scripts(mount_dir, efa=efa)
+        configured = boot.compute_configured_scripts(mount_dir)
+        queue_actions[name] = NodeActions(
+            on_start=_named(start, region),
+            on_configured=_named(configured, region),
+            fetched=tuple(Script(BUCKET, script.name) for script in start if script.optional),
+        )
+    return References(
+        region=region,
+        head_subnet_id="${ComputeSubnet}",
+        compute_subnet_id="${ComputeSubnet}",
+        security_group_ids=("${EfaSecurityGroup}", "${EgressSecurityGroup}"),
+        file_system_id="${FileSystem}",
+        mount_dir=mount_dir,
+        head_policy_arns=(SESSION_MANAGER, "${HeadPolicy}"),
+        compute_policy_arns=(SESSION_MANAGER, "${ComputePolicy}"),
+        login_policy_arns=(SESSION_MANAGER, "${LoginPolicy}"),
+        head_actions=_listed(boot.head_scripts(mount_dir), region, cluster_name, "head"),
+        login_actions=_listed(boot.login_scripts(mount_dir), region, cluster_name, "login"),
+        queue_actions=queue_actions,
+        reservation_ids={name: f"${{Reservation-{name}}}" for name in fleet.queues},
+        isolated=isolated,
+    )
+
+
+def _named(scripts: Iterable[boot.BootScript], region: str) -> tuple[Script, ...]:
+    return tuple(
+        Script(BUCKET, boot.OPTIONAL_RUNNER, (region, "${Sha256}", f"s3://{BUCKET}/{script.name}"))
+        if script.optional
+        else Script(BUCKET, script.name, script.args)
+        for script in scripts
+    )
+
+
+def _listed(
+    scripts: Iterable[boot.BootScript], region: str, cluster_name: str, who: str
+) -> NodeActions:
+    args = (boot.list_parameter_name(cluster_name, who), region)
+    return NodeActions(
+        on_configured=(Script(BUCKET, boot.LIST_RUNNER, args),),
+        on_updated=(Script(BUCKET, boot.LIST_RUNNER, (*args, "${ContentHash}")),),
+        fetched=tuple(Script(BUCKET, script.name, script.args) for script in scripts),
+    )
