@@ -105,18 +105,13 @@ def read_storage(scope: Construct, id: str, institution: Institution) -> LustreS
         mount_name=_read(scope, institution, "FileSystemMountName"),
         security_group=_group(scope, id, institution, "FileSystem"),
         mount_dir=institution.storage.mount_dir,
-        efa=_has_efa(institution),
+        efa=institution.storage.source.efa,
         bucket=s3.Bucket.from_bucket_name(
             scope, f"{id}Bucket", _read(scope, institution, "BucketName")
         )
         if has_bucket
         else None,
     )
-
-
-def _has_efa(institution: Institution) -> bool:
-    storage = institution.storage
-    return bool(storage.lustre.efa if storage.lustre else storage.existing and storage.existing.efa)
 
 
 def _group(scope: Construct, id: str, institution: Institution, name: str) -> ec2.ISecurityGroup:

@@ -53,32 +53,50 @@ def test_cfn_lint_finds_no_error(assembly: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_cdk_preflight_finds_no_error(tmp_path: Path) -> None:
-    """The same app with the rules of cdk-preflight in the CDK's own validation engine."""
-    code = (
-        (ROOT / "app.py")
-        .read_text()
-        .replace(
-            "app.synth()", "import cdk_preflight\ncdk_preflight.Preflight.apply(app)\napp.synth()"
-        )
-        .replace("Path(__file__)", f"Path({str(ROOT / 'app.py')!r})")
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
+# A rule of cdk-preflight that neither CloudFormation's nor the CDK's own validation has.
+BATCH_WITHOUT_WINDOW = """
+aws_cdk.CfnResource(
+    aws_cdk.Stack(app, "Wrong"),
+    "Mapping",
+    type="AWS::Lambda::EventSourceMapping",
+    properties={
+        "FunctionName": "f",
+        "EventSourceArn": "arn:aws:sqs:us-east-1:111122223333:queue",
+        "BatchSize": 100,
+    },
+)
+"""
+
+
+def with_preflight(outdir: Path, more: str = "") -> subprocess.CompletedProcess[str]:
+    """Run app.py with cdk-preflight's rules in the CDK's own validation engine, errors fatal."""
+    last = f"import aws_cdk, cdk_preflight\n{more}\ncdk_preflight.Preflight.apply(app)\napp.synth()"
+    code = (ROOT / "app.py").read_text().replace("app.synth()", last)
+    context = {"@aws-cdk/core:strictCfnValidateErrors": True, "institution": None}
+    return subprocess.run(
+        [sys.executable, "-c", code.replace("__file__", repr(str(ROOT / "app.py")))],
         cwd=ROOT,
         env={
             **os.environ,
-            "CDK_OUTDIR": str(tmp_path / "out"),
+            "CDK_OUTDIR": str(outdir),
             "CDK_VALIDATION": "true",
-            "CDK_CONTEXT_JSON": '{"@aws-cdk/core:strictCfnValidateErrors": true}',
+            "CDK_CONTEXT_JSON": json.dumps(context),
         },
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def test_cdk_preflight_finds_no_error(tmp_path: Path) -> None:
+    done = with_preflight(tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    report = json.loads((tmp_path / "out" / "validation-report.json").read_text())
-    assert any("preflight" in json.dumps(plugin).lower() for plugin in report["pluginReports"])
+
+
+def test_cdk_preflight_looks(tmp_path: Path) -> None:
+    done = with_preflight(tmp_path, BATCH_WITHOUT_WINDOW)
+    assert done.returncode != 0
+    assert "pf-lambda-esm-batchsize-window" in done.stdout + done.stderr
 
 
 def statements(node: Any) -> Iterator[dict[str, Any]]:

@@ -121,9 +121,14 @@ while true; do sleep 0.2; done
 
 
 def restart(cluster: Cluster, job: str) -> None:
-    """Spare a requeued job the two minutes it waits."""
-    cluster.wait_state(job, "PENDING")
-    cluster.head.run("scontrol", "update", f"jobid={job}", "starttime=now")
+    """Spare a requeued job the two minutes it waits, which begin when it has ended everywhere."""
+
+    def started() -> bool:
+        if cluster.job(job, "%r") == "BeginTime":
+            cluster.head.run("scontrol", "update", f"jobid={job}", "starttime=now")
+        return cluster.job(job, "%T") not in ("PENDING", "COMPLETING")
+
+    wait_until(started, lambda: f"job {job} to start again: {cluster.job(job, '%T %r')}", 90)
 
 
 def interactive(cluster: Cluster, *options: str) -> tuple[threading.Thread, list[int]]:

@@ -93,7 +93,8 @@ class Notifier:
         for entry in incoming:
             groups.setdefault(entry.alert.key, []).append(entry)
         records = self._load(list(groups))
-        works, held = [], []
+        works: list[Work] = []
+        held: list[Work] = []
         for key, group in groups.items():
             record = records[key]
             fresh = {
@@ -104,11 +105,12 @@ class Notifier:
             if not fresh:
                 continue
             entries = list(fresh.values())
+            work = self._work(record, entries)
             if self._must_wait(record, entries):
-                held += [entry.sqs_id for entry in entries]
+                held.append(work)
             else:
-                works.append(self._work(record, entries))
-        return works, held
+                works.append(work)
+        return works, self._give_back(held) if held else []
 
     def _must_wait(self, record: Record, entries: list[Incoming]) -> bool:
         """Whether something earlier about the same key was given back and is yet to come."""

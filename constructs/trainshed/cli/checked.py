@@ -73,6 +73,10 @@ def cluster_configuration(institution: Institution) -> dict[str, Any]:
         institution.fleet,
         region=institution.region,
         mount_dir=institution.storage.mount_dir,
+        cluster_name=institution.cluster_name,
+        file_system_efa=institution.storage.source.efa,
+        isolated=institution.network.source.internet == "isolated",
+        known_types=institution.known_types,
     )
     return render(
         institution.fleet,

@@ -130,6 +130,8 @@ class Queue(Record):
     """Most nodes at a time. Growing is live; shrinking stops the fleet on ParallelCluster."""
     min_nodes: Annotated[int | None, Field(ge=0), OnChange.LIVE] = None
     """Nodes that always run. Default: max_nodes with a reservation or block, else 0."""
+    resource_name: Annotated[QueueName | None, OnChange.STOPS_FLEET] = None
+    """Middle of the nodes' names, ``QUEUE-st-NAME-1``. Default: the instance type's family."""
     efa: Annotated[bool | None, OnChange.REPLACES_NODES] = None
     """Use Elastic Fabric Adapter. Default: on where the instance type has it."""
     efa_interface: Annotated[Literal["efa-only", "efa"], OnChange.REPLACES_NODES] = "efa-only"

@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 SHARED_STORAGE_NAME = "fsx"
 
 
-def compute_resource_name(instance_type: str) -> str:
-    """Return the name of a queue's one compute resource: the family of its instance type.
+def compute_resource_name(queue: Queue) -> str:
+    """Return the name of a queue's one compute resource.
 
-    The nodes of a queue ``train`` of ``p5en.48xlarge`` are ``train-st-p5en-1`` and so on. A type of
-    another family gives the nodes other names.
+    It is the family of the instance type where the record names none. The nodes of a queue
+    ``train`` of ``p5en.48xlarge`` are ``train-st-p5en-1`` and so on.
     """
-    return instance_type.partition(".")[0].lower()
+    return queue.resource_name or queue.instance_type.partition(".")[0].lower()
 
 
 def node_expression(queue_name: str, queue: Queue) -> str:
@@ -24,7 +24,7 @@ def node_expression(queue_name: str, queue: Queue) -> str:
 
     Static nodes (``-st-``) always run; dynamic ones (``-dy-``) come with jobs and go when idle.
     """
-    resource = compute_resource_name(queue.instance_type)
+    resource = compute_resource_name(queue)
     static, dynamic = queue.least_nodes, queue.max_nodes - queue.least_nodes
     ranges = [
         f"{queue_name}-{kind}-{resource}-" + (f"[1-{count}]" if count > 1 else "1")

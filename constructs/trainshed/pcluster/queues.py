@@ -106,7 +106,7 @@ def _disks(queue: Queue, instance_type: InstanceType) -> dict[str, Any]:
 def _compute_resource(queue: Queue, instance_type: InstanceType) -> dict[str, Any]:
     spot_price = queue.capacity.max_price_usd_per_hour if isinstance(queue.capacity, Spot) else None
     return present(
-        Name=compute_resource_name(queue.instance_type),
+        Name=compute_resource_name(queue),
         InstanceType=queue.instance_type,
         MinCount=queue.least_nodes,
         MaxCount=queue.max_nodes,

@@ -69,7 +69,8 @@ def test_the_end_of_a_critical_event_is_told_where_it_was_raised(
     for status in ("open", "closed"):
         detail = {"eventArn": "arn:1", "eventTypeCategory": "issue", "statusCode": status}
         event = {"source": "aws.health", "detail-type": "AWS Health Event", "detail": detail}
-        assert notifications.send(json.dumps({**event, "id": status})) == []
+        body = {"Type": "Notification", "MessageId": status, "Message": json.dumps(event)}
+        assert notifications.send(json.dumps(body)) == []
     assert [m.text[:1] for m in notifications.slack.messages] == ["🔴", "*"]
 
 
@@ -333,6 +334,20 @@ def test_a_later_change_waits_for_an_earlier_one_that_was_given_back(
     assert notifications.send(raised) == []
     assert notifications.send(over) == []
     assert [m.text[:1] for m in notifications.slack.messages[:1]] == ["✅"]
+
+
+def test_a_third_change_waits_for_the_second_that_waits_for_the_first(
+    notifications: Notifications, alarm: Alarm
+) -> None:
+    first, second, third = (alarm("a", s, m) for m, s in enumerate(["ALARM", "OK", "ALARM"]))
+    notifications.slack.answers = [Answer(500)] * 4
+    assert notifications.send(first) == [first]
+    assert notifications.send(second) == [second]
+    assert notifications.send(first) == []
+    assert notifications.send(third) == [third]
+    assert notifications.send(second) == []
+    assert notifications.send(third) == []
+    assert "late" not in notifications.slack.text()
 
 
 def test_the_wait_for_an_earlier_change_ends(notifications: Notifications, alarm: Alarm) -> None:

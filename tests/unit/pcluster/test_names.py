@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from trainshed.config import Fleet, OnDemand
+from trainshed.config import Fleet, OnDemand, Queue
 from trainshed.pcluster import compute_resource_name, node_expression
 
 MakeFleet = Callable[..., Fleet]
@@ -17,7 +17,16 @@ MakeFleet = Callable[..., Fleet]
     [("p5en.48xlarge", "p5en"), ("p6-b300.48xlarge", "p6-b300"), ("g6e.xlarge", "g6e")],
 )
 def test_a_compute_resource_is_named_after_its_family(instance_type: str, name: str) -> None:
-    assert compute_resource_name(instance_type) == name
+    queue = Queue(instance_type=instance_type, max_nodes=1, capacity=OnDemand())
+    assert compute_resource_name(queue) == name
+
+
+def test_a_compute_resource_can_have_a_name_of_its_own() -> None:
+    queue = Queue(
+        instance_type="p5en.48xlarge", max_nodes=2, min_nodes=2, capacity=OnDemand(),
+        resource_name="kait-gpu",
+    )  # fmt: skip
+    assert node_expression("compute", queue) == "compute-st-kait-gpu-[1-2]"
 
 
 @pytest.mark.parametrize(
