@@ -7,10 +7,10 @@ from typing import Any
 import aws_cdk as cdk
 from constructs import Construct
 
-from trainshed import TrainingCluster
+from trainshed import SlackAlerts, TrainingCluster, alerts_of
 from trainshed.config import Institution
 
-from .handoff import acknowledge_unread, read_network, read_storage
+from .handoff import acknowledge_unread, read_nat_gateway_id, read_network, read_storage
 
 
 class ClusterStack(cdk.Stack):
@@ -18,6 +18,8 @@ class ClusterStack(cdk.Stack):
 
     cluster: TrainingCluster
     """The cluster."""
+    alerts: SlackAlerts | None = None
+    """Alarms and their way to Slack; None where the file has no section for them."""
 
     def __init__(
         self, scope: Construct, id: str, *, institution: Institution, **kwargs: Any
@@ -39,6 +41,17 @@ class ClusterStack(cdk.Stack):
             network=read_network(self, "Network", institution),
             storage=read_storage(self, "Storage", institution),
         )
+        nat_gateway_id = read_nat_gateway_id(self, institution)
+        if institution.alerts:
+            self.alerts = alerts_of(
+                self,
+                "Alerts",
+                institution,
+                institution.alerts,
+                cluster=self.cluster,
+                nat_gateway_id=nat_gateway_id,
+            )
+            cdk.CfnOutput(self, "AlertTopicArn", value=self.alerts.topic.topic_arn)
         cdk.CfnOutput(self, "HeadNodeInstanceId", value=self.cluster.fleet.head_node_instance_id)
         cdk.CfnOutput(
             self,

@@ -41,6 +41,8 @@ class Handoff(Construct):
         }
         if storage.bucket is not None:
             values["BucketName"] = storage.bucket.bucket_name
+        if network.nat_gateway_id is not None:
+            values["NatGatewayId"] = network.nat_gateway_id
         for key, value in values.items():
             ssm.StringParameter(
                 self,
@@ -94,6 +96,12 @@ def read_network(scope: Construct, id: str, institution: Institution) -> Trainin
     return network
 
 
+def read_nat_gateway_id(scope: Construct, institution: Institution) -> str | None:
+    """Return the NAT gateway that a foundation made; None where it makes none."""
+    new = institution.network.vpc
+    return _read(scope, institution, "NatGatewayId") if new and new.internet == "nat" else None
+
+
 def read_storage(scope: Construct, id: str, institution: Institution) -> LustreStorage:
     """Return the file system that a foundation made, as an import."""
     has_bucket = bool(institution.storage.links) or institution.storage.bucket.existing is not None
@@ -106,6 +114,7 @@ def read_storage(scope: Construct, id: str, institution: Institution) -> LustreS
         security_group=_group(scope, id, institution, "FileSystem"),
         mount_dir=institution.storage.mount_dir,
         efa=institution.storage.source.efa,
+        capacity_gib=institution.storage.source.capacity_gib,
         bucket=s3.Bucket.from_bucket_name(
             scope, f"{id}Bucket", _read(scope, institution, "BucketName")
         )

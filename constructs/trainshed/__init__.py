@@ -10,6 +10,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .alerts import SlackAlerts as SlackAlerts
+    from .alerts import alerts_of as alerts_of
     from .capacity import CapacityReservation as CapacityReservation
     from .cluster import TrainingCluster as TrainingCluster
     from .cluster import network_of as network_of
@@ -24,8 +26,10 @@ _HOMES = {
     "DataBucket": "storage",
     "LustreStorage": "storage",
     "ParallelClusterFleet": "fleets",
+    "SlackAlerts": "alerts",
     "TrainingCluster": "cluster",
     "TrainingNetwork": "network",
+    "alerts_of": "alerts",
     "network_of": "cluster",
     "storage_of": "cluster",
 }
@@ -35,8 +39,10 @@ __all__ = [
     "DataBucket",
     "LustreStorage",
     "ParallelClusterFleet",
+    "SlackAlerts",
     "TrainingCluster",
     "TrainingNetwork",
+    "alerts_of",
     "network_of",
     "storage_of",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Literal
 
 import jsii
 from aws_cdk import ITaggable, RemovalPolicy, Stack, TagManager, TagType
@@ -11,6 +12,8 @@ from constructs import Construct
 
 from . import facts
 from .config.capacity import Capacity, CapacityBlock, TargetedReservation
+
+Platform = Literal["Linux/UNIX", "Red Hat Enterprise Linux"]
 
 # CreateCapacityReservation, EC2 API reference, read 2026-11-29: 1 to 1,000 instances.
 MOST_INSTANCES = 1000
@@ -31,6 +34,7 @@ class CapacityReservation(Construct):
         zone: Availability Zone of the cluster, by name or id.
         end: When the reservation ends by itself, with a time zone; EC2 does so within the hour
             after it, and its instances go on as On-Demand. Default: never.
+        platform: Operating system that the instances are billed for.
 
     Raises:
         ValueError: The type is unknown, the number is out of range, the zone is not in the
@@ -58,6 +62,7 @@ class CapacityReservation(Construct):
         nodes: int,
         zone: facts.Zone,
         end: datetime | None = None,
+        platform: Platform = "Linux/UNIX",
     ) -> None:
         super().__init__(scope, id)
         if isinstance(instance_type, str):
@@ -73,7 +78,7 @@ class CapacityReservation(Construct):
             "Resource",
             instance_type=instance_type.name,
             instance_count=nodes,
-            instance_platform="Linux/UNIX",
+            instance_platform=platform,
             instance_match_criteria="targeted",
             availability_zone=zone.value if by_name else None,
             availability_zone_id=None if by_name else zone.value,

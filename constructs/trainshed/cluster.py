@@ -86,7 +86,9 @@ class TrainingCluster(Construct):
         self.network = network
         self.storage = storage
         self.reservations = {
-            name: self._reservation(name, known_types[queue.instance_type], queue.capacity.create)
+            name: self._reservation(
+                name, known_types[queue.instance_type], queue.capacity.create, fleet.image.os
+            )
             for name, queue in fleet.queues.items()
             if isinstance(queue.capacity, TargetedReservation) and queue.capacity.create
         }
@@ -104,7 +106,7 @@ class TrainingCluster(Construct):
         )
 
     def _reservation(
-        self, name: str, instance_type: facts.InstanceType, request: ReservationRequest
+        self, name: str, instance_type: facts.InstanceType, request: ReservationRequest, os: str
     ) -> CapacityReservation:
         words = "".join(word.capitalize() for word in name.split("-"))
         return CapacityReservation(
@@ -114,6 +116,7 @@ class TrainingCluster(Construct):
             nodes=request.nodes,
             zone=self.network.zone,
             end=request.end,
+            platform="Red Hat Enterprise Linux" if os.startswith("rhel") else "Linux/UNIX",
         )
 
     @classmethod
@@ -189,6 +192,7 @@ def storage_of(
                 ),
                 mount_dir=storage.mount_dir,
                 efa=existing.efa,
+                capacity_gib=existing.capacity_gib,
                 links=storage.links,
                 bucket=bucket,
             )

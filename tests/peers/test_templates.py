@@ -118,7 +118,7 @@ def templates_of(assembly: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def wildcards(template: dict[str, Any]) -> list[str]:
     found = []
     for statement in statements(template):
-        actions = statement.get("Action", statement.get("NotAction"))
+        actions = statement.get("Action", statement.get("NotAction", []))
         for action in [actions] if isinstance(actions, str) else actions:
             if statement["Effect"] == "Allow" and "*" in action:
                 found.append(action)

@@ -46,10 +46,19 @@ def accounting(slurm_root: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     """A head node with database and slurmdbd, without slurmctld."""
     with Lab(tmp_path_factory.mktemp("accounting"), slurm_root) as lab:
         cluster = Cluster(lab)
-        policy = policy_for_lab("kait-hardened")
+        policy = policy_for_lab("kait-seed")
         write_policy(cluster, parallelcluster_conf(policy, cluster.version), policy)
         cluster.start_accounting()
+        cluster.learn_resources()
+        cluster.save_accounting()
         yield cluster
+
+
+@pytest.fixture
+def database(accounting: Cluster) -> Cluster:
+    """The head node of ``accounting`` with nothing in its database but the cluster."""
+    accounting.restore_accounting()
+    return accounting
 
 
 @pytest.fixture(scope="session")

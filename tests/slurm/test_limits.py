@@ -74,7 +74,7 @@ def test_one_gpu_takes_its_share_of_cpus_and_memory_and_cannot_take_more(
     hardened.wait_state(fair, "RUNNING")
     assert "cpu=24,mem=249036M" in hardened.head.run("scontrol", "show", "job", fair)
     greedy = hardened.submit("dave", "--gres=gpu:1", "-c", "192", "--mem=0")
-    hardened.wait_reason(greedy, "QOSMax")
+    hardened.wait_reason(greedy, "QOS")
 
 
 def test_a_job_sees_its_own_gpus_only(hardened: Cluster) -> None:

@@ -1,6 +1,6 @@
 """Alarms and events of a cluster, and their way to Slack.
 
-Names are imported when they are first used: the records need no CDK.
+Names are imported when they are first used. The records are in ``trainshed.config``.
 """
 
 from __future__ import annotations
@@ -12,35 +12,29 @@ if TYPE_CHECKING:
     from .agent import NodeAgent as NodeAgent
     from .alarms import AlarmSpec as AlarmSpec
     from .budget import InstitutionBudget as InstitutionBudget
+    from .institution_alerts import alerts_of as alerts_of
     from .note import AlarmNote as AlarmNote
-    from .routes import AlertRoutes as AlertRoutes
-    from .routes import QuietHours as QuietHours
-    from .routes import SeverityChannels as SeverityChannels
     from .slack import SlackAlerts as SlackAlerts
     from .topic import AlertTopic as AlertTopic
 
 _HOMES = {
     "AlarmNote": "note",
     "AlarmSpec": "alarms",
-    "AlertRoutes": "routes",
     "AlertTopic": "topic",
     "InstitutionBudget": "budget",
     "NodeAgent": "agent",
-    "QuietHours": "routes",
-    "SeverityChannels": "routes",
     "SlackAlerts": "slack",
+    "alerts_of": "institution_alerts",
 }
 
 __all__ = [
     "AlarmNote",
     "AlarmSpec",
-    "AlertRoutes",
     "AlertTopic",
     "InstitutionBudget",
     "NodeAgent",
-    "QuietHours",
-    "SeverityChannels",
     "SlackAlerts",
+    "alerts_of",
 ]
 
 

@@ -12,6 +12,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
+from .._acknowledge import acknowledge
 from .agent import NAMESPACE, NodeAgent
 from .alarms import BELOW, UNKNOWN, AlarmSpec
 
@@ -171,4 +172,8 @@ class CapacityBlockNotices(Construct):
                     actions=["kms:Decrypt", "kms:GenerateDataKey"], resources=[key_arn]
                 )
             )
+        acknowledge(
+            role,
+            {"NIST.800.53.R5-IAMNoInlinePolicy": "Its rights are of these schedules alone."},
+        )
         return role

@@ -12,8 +12,9 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from .._acknowledge import acknowledge
 from .._assets import asset
-from .routes import AlertRoutes
+from ..config.alerts import AlertRoutes
 
 _TIMEOUT = cdk.Duration.seconds(60)
 # Lambda developer guide, "Using Lambda with Amazon SQS", read 2026-11-29: six times the time-out.
@@ -21,6 +22,30 @@ _HIDDEN = cdk.Duration.seconds(6 * 60)
 # Twenty hours of an outage of Slack; permanent errors do not wait for it.
 _MOST_RECEIVES = 200
 _BATCH = 20
+
+
+_LOST = "It holds which alerts were shown; lost, it costs a repetition."
+_OF_TABLE = {
+    "AwsSolutions-DDB3": _LOST,
+    "NIST.800.53.R5-DynamoDBPITREnabled": _LOST,
+    "NIST.800.53.R5-DynamoDBInBackupPlan": _LOST,
+}
+_OF_LOG = {
+    "NIST.800.53.R5-CloudWatchLogGroupEncrypted": (
+        "CloudWatch Logs encrypts every log group with a key of its own; no secret and no text of "
+        "an alert is logged."
+    )
+}
+_OF_ROLE = {
+    "NIST.800.53.R5-IAMNoInlinePolicy": "The rights of this one function, which go with it.",
+}
+_OF_FUNCTION = {
+    "NIST.800.53.R5-LambdaDLQ": (
+        "A queue calls it, and the queue has a dead-letter queue; one of the function is for "
+        "asynchronous calls."
+    ),
+    "NIST.800.53.R5-LambdaInsideVPC": "It calls Slack and AWS's APIs and nothing in the VPC.",
+}
 
 
 class Notifier(Construct):
@@ -87,7 +112,10 @@ class Notifier(Construct):
         )
         self.queue, self.dead_letter_queue = queue, dead
         self.function, self.table = function, table
-        self._acknowledge(table)
+        acknowledge(table, _OF_TABLE)
+        acknowledge(self.log_group, _OF_LOG)
+        acknowledge(role, _OF_ROLE)
+        acknowledge(function, _OF_FUNCTION)
 
     def _queue(
         self, id: str, kept: cdk.Duration, dead_letters: sqs.Queue | None = None
@@ -141,12 +169,4 @@ class Notifier(Construct):
                 "TABLE_NAME": table.table_name,
                 "DEAD_LETTER_QUEUE_URL": dead.queue_url,
             },
-        )
-
-    def _acknowledge(self, table: dynamodb.Table) -> None:
-        cdk.Validations.of(table).acknowledge(
-            cdk.Acknowledgment(
-                id="AwsSolutions-DDB3",
-                reason="it holds which alerts were shown; lost, it costs a repetition",
-            )
         )

@@ -15,10 +15,10 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
+from ..config.alerts import AlertRoutes
 from . import notifier_alarms
 from .alarms import AlarmContext, AlarmSpec
 from .notifier import Notifier
-from .routes import AlertRoutes
 from .topic import PUBLISHERS, AlertTopic
 from .watches import Watches
 

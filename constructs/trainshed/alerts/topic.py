@@ -68,6 +68,7 @@ class AlertTopic(Construct):
             "Key",
             description=f"Alerts of {self.node.path}",
             enable_key_rotation=True,
+            policy=_account_keeps_the_key(cdk.Stack.of(self)),
             # Nothing is stored under it for longer than SNS takes to deliver.
             removal_policy=cdk.RemovalPolicy.DESTROY,
         )
@@ -108,3 +109,27 @@ class AlertTopic(Construct):
             resources=[topic.topic_arn],
             conditions=conditions if source else None,
         )
+
+
+# Service Authorization Reference, "Actions for AWS KMS", read 2026-11-29: what an owner needs to
+# keep a symmetric key, one by one where CDK's own policy says kms:*.
+_KEY_ACTIONS = (
+    "CancelKeyDeletion", "CreateAlias", "CreateGrant", "Decrypt", "DeleteAlias", "DescribeKey",
+    "DisableKey", "DisableKeyRotation", "EnableKey", "EnableKeyRotation", "Encrypt",
+    "GenerateDataKey", "GetKeyPolicy", "GetKeyRotationStatus", "ListGrants", "ListKeyPolicies",
+    "ListKeyRotations", "ListResourceTags", "PutKeyPolicy", "ReEncryptFrom", "ReEncryptTo",
+    "RetireGrant", "RevokeGrant", "RotateKeyOnDemand", "ScheduleKeyDeletion", "TagResource",
+    "UntagResource", "UpdateAlias", "UpdateKeyDescription",
+)  # fmt: skip
+
+
+def _account_keeps_the_key(stack: cdk.Stack) -> iam.PolicyDocument:
+    return iam.PolicyDocument(
+        statements=[
+            iam.PolicyStatement(
+                principals=[iam.AccountPrincipal(stack.account)],
+                actions=[f"kms:{action}" for action in _KEY_ACTIONS],
+                resources=["*"],
+            )
+        ]
+    )

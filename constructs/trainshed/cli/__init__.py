@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from . import alert_test as alert_test_command
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command. Return its exit code: 0, or 1 where something is wrong."""
@@ -39,6 +41,10 @@ def _parser() -> argparse.ArgumentParser:
     report = verbs.add_parser("report", help="say what a synthesised assembly holds")
     report.add_argument("assembly", type=Path, metavar="DIR", help="such as cdk.out")
     report.set_defaults(run=_report)
+
+    alert_test = verbs.add_parser("alert-test", help="send one message of each kind to Slack")
+    alert_test_command.add_arguments(alert_test)
+    alert_test.set_defaults(run=alert_test_command.run)
     return parser
 
 

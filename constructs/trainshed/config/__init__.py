@@ -3,6 +3,7 @@
 The only package that knows YAML. Importing it does not import the CDK.
 """
 
+from .alerts import AlertRoutes, Alerts, QuietHours, SeverityChannels
 from .capacity import (
     Capacity,
     CapacityBlock,
@@ -33,6 +34,8 @@ from .storage import Backups, Bucket, ExistingLustre, Lustre, RootSquash, S3Link
 
 __all__ = [
     "AccountingDatabase",
+    "AlertRoutes",
+    "Alerts",
     "Backups",
     "Bucket",
     "Capacity",
@@ -56,10 +59,12 @@ __all__ = [
     "OpenReservation",
     "ParallelClusterOptions",
     "Queue",
+    "QuietHours",
     "ReservationRequest",
     "RootSquash",
     "RootVolume",
     "S3Link",
+    "SeverityChannels",
     "Spot",
     "Ssh",
     "Storage",

@@ -128,6 +128,11 @@ Capacity = Annotated[
 """Any of the ways to get instances."""
 
 
+def drain_minutes(*, ultraserver: bool) -> int:
+    """Return how long before the end of a Capacity Block its nodes begin to drain, in minutes."""
+    return DRAIN_MINUTES_BEFORE_END_ULTRASERVER if ultraserver else DRAIN_MINUTES_BEFORE_END
+
+
 def reserved_nodes(capacity: Capacity) -> int | None:
     """Return how many instances the reservation holds; None where that is not known here."""
     match capacity:

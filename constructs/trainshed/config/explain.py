@@ -125,7 +125,7 @@ def _keys_of(model: type[BaseModel], key_path: KeyPath, data: Any) -> set[str]:
     kinds: list[Any] = [model]
     for key in key_path:
         kinds = [inner for kind in kinds for inner in _below(kind, key)]
-        data = data[key] if isinstance(data, dict | list) else None
+        data = data[key]
     tag = data.get("kind") if isinstance(data, dict) else None
     known = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
     tagged = [

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from .. import facts
 from ..records import OnChange, Record
+from .alerts import Alerts
 from .faults import refuse
 from .fleet import Fleet
 from .fleet_rules import known
@@ -80,6 +81,8 @@ class Institution(Record):
     """The shared file system and its links to S3."""
     fleet: Annotated[Fleet, OnChange.REFUSED]
     """Head node, login nodes and queues."""
+    alerts: Annotated[Alerts | None, OnChange.LIVE] = None
+    """Alarms in Slack. Default: none."""
     instance_types: Annotated[dict[str, InstanceTypeDescription], OnChange.LIVE] = Field(
         default_factory=dict
     )

@@ -107,6 +107,8 @@ class ExistingLustre(Record):
     """Security group of the file system's interfaces."""
     efa: Annotated[bool, OnChange.DRAINS_NODES] = False
     """The file system was made with EFA."""
+    capacity_gib: Annotated[int | None, Field(ge=1200), OnChange.LIVE] = None
+    """Its size in GiB, for alarms on free space. Default: none are made."""
 
 
 class S3Link(Record):

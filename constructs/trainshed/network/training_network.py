@@ -74,6 +74,8 @@ class TrainingNetwork(Construct):
     """The private subnet of nodes and file system."""
     public_subnet: ec2.ISubnet | None
     """The subnet of the NAT gateway; None without one, and of an existing VPC."""
+    nat_gateway_id: str | None
+    """Id of the NAT gateway; None without one, and of an existing VPC."""
     efa_security_group: ec2.ISecurityGroup
     """Group of every node: all traffic to and from itself."""
     egress_security_group: ec2.ISecurityGroup
@@ -114,6 +116,7 @@ class TrainingNetwork(Construct):
             _refuse_beside_vpc(cidr=cidr, flow_log_retention_days=flow_log_retention_days)
             _check_existing(vpc, compute_subnet, zone, compute_addresses)
             self.vpc, self.compute_subnet, self.public_subnet = vpc, compute_subnet, None
+            self.nat_gateway_id = None
             self._warn_if_isolated(internet)
         elif vpc or compute_subnet:
             given, missing = ("vpc", "compute_subnet") if vpc else ("compute_subnet", "vpc")
@@ -133,7 +136,7 @@ class TrainingNetwork(Construct):
                 removal_policy=removal_policy,
             )
             self.vpc, self.compute_subnet = made.vpc, made.compute_subnet
-            self.public_subnet = made.public_subnet
+            self.public_subnet, self.nat_gateway_id = made.public_subnet, made.nat_gateway_id
             ready.add(made, *self._endpoints(internet, cidr))
         self.efa_security_group = efa_security_group or security_groups.efa_security_group(
             self, "EfaSecurityGroup", vpc=self.vpc, removal_policy=removal_policy

@@ -35,6 +35,8 @@ class ClusterVpc(Construct):
     """The private subnet."""
     public_subnet: ec2.ISubnet | None
     """The subnet of the NAT gateway; None without one."""
+    nat_gateway_id: str | None
+    """Id of the NAT gateway; None without one."""
     log_group: logs.ILogGroup
     """Where the flow log goes. Retained."""
 
@@ -69,10 +71,10 @@ class ClusterVpc(Construct):
             "custom resource with a Lambda function. Nothing made here uses that group.",
         )
         compute, routes = self._subnet("Compute", plan.compute)
-        public = routes_public = None
+        public = routes_public = self.nat_gateway_id = None
         if with_nat and plan.public:
             public, routes_public = self._subnet("Public", plan.public)
-            self._route_out(public, routes_public, routes)
+            self.nat_gateway_id = self._route_out(public, routes_public, routes)
         self.vpc = self._reference(cidr, compute, routes, public, routes_public)
         self.compute_subnet = (self.vpc.private_subnets or self.vpc.isolated_subnets)[0]
         self.public_subnet = self.vpc.public_subnets[0] if public else None
@@ -110,7 +112,7 @@ class ClusterVpc(Construct):
 
     def _route_out(
         self, public: ec2.CfnSubnet, public_routes: ec2.CfnRouteTable, routes: ec2.CfnRouteTable
-    ) -> None:
+    ) -> str:
         gateway = ec2.CfnInternetGateway(self, "InternetGateway", tags=self._name())
         attachment = ec2.CfnVPCGatewayAttachment(
             self,
@@ -149,6 +151,7 @@ class ClusterVpc(Construct):
             destination_cidr_block=EVERYWHERE,
             nat_gateway_id=nat.ref,
         )
+        return nat.ref
 
     def _reference(
         self,

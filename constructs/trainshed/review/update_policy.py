@@ -317,7 +317,7 @@ _RULES: Mapping[str, Callable[[Judge, Change], Effect]] = {
     "COMPUTE_AND_LOGIN_NODES_STOP": _fleet_stop,
     "COMPUTE_FLEET_STOP_ON_REMOVE": _stop_on_remove,
     "MANAGED_PLACEMENT_GROUP": _placement_group,
-    "MANAGED_FSX": _live,
+    "MANAGED_FSX": _subnets,
     "SHARED_STORAGE_UPDATE_POLICY": _shared_storage,
     "LOGIN_NODES_STOP": _login_stop,
     "LOGIN_NODES_POOL_STOP": _login_pool_stop,

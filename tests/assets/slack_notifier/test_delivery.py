@@ -347,7 +347,7 @@ def test_a_third_change_waits_for_the_second_that_waits_for_the_first(
     assert notifications.send(third) == [third]
     assert notifications.send(second) == []
     assert notifications.send(third) == []
-    assert "late" not in notifications.slack.text()
+    assert "(late)" not in notifications.slack.text()
 
 
 def test_the_wait_for_an_earlier_change_ends(notifications: Notifications, alarm: Alarm) -> None:

@@ -41,13 +41,25 @@ class Cluster:
         )
 
 
-def is_allowed(case: Mapping[str, Any], state: tuple[bool, bool]) -> bool:
-    """Tell whether ParallelCluster would update; its own crash is a refusal as well."""
+STUMBLES = (AttributeError, KeyError, TypeError)
+
+
+def verdicts(case: Mapping[str, Any]) -> list[bool]:
+    """Tell for each state whether ParallelCluster would update; its own crash is a refusal."""
     os.environ["AWS_DEFAULT_REGION"] = case["base"].get("Region", "us-east-2")
-    cluster = Cluster(case["base"], *state)
+    states = [Cluster(case["base"], *state) for state in case["states"]]
     try:
-        allowed, _ = ConfigPatch(cluster, case["base"], case["head"]).check()
-    except (AttributeError, KeyError, TypeError):
+        patch = ConfigPatch(states[0], case["base"], case["head"])
+    except STUMBLES:
+        return [False for _ in states]
+    return [is_allowed(patch, state) for state in states]
+
+
+def is_allowed(patch: Any, cluster: Cluster) -> bool:
+    patch.cluster = cluster
+    try:
+        allowed, _ = patch.check()
+    except STUMBLES:
         return False
     return bool(allowed)
 
@@ -55,4 +67,4 @@ def is_allowed(case: Mapping[str, Any], state: tuple[bool, bool]) -> bool:
 if __name__ == "__main__":
     logging.disable(logging.CRITICAL)
     cases = json.load(sys.stdin)
-    json.dump([[is_allowed(case, state) for state in case["states"]] for case in cases], sys.stdout)
+    json.dump([verdicts(case) for case in cases], sys.stdout)

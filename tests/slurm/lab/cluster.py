@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from assets.node.slurm_accounts import ASSOCIATION_SETTINGS
 from trainshed.slurm import (
     BareCluster,
     NodeGroup,
@@ -54,6 +55,7 @@ LAB_SETTINGS: dict[str, str | int] = {
 FAST = ("bf_interval=1", "sched_interval=2", "sched_min_interval=100000")
 """Scheduler parameters with which jobs start within a second."""
 
+_SOCKET = "/run/mysqld/mysqld.sock"
 _SLURMDBD_CONF = """\
 AuthType=auth/munge
 DbdHost=localhost
@@ -153,20 +155,37 @@ class Cluster:
             self.head.start(service)
         self.head.run("sacctmgr", "-i", "add", "cluster", "kait")
 
-    def empty_accounting(self) -> None:
-        """Make the database as it was right after the cluster was registered."""
-        self.head.run("pkill", "-x", "slurmdbd")
-        wait_until(lambda: self.head.try_run("pgrep", "-x", "slurmdbd").returncode, "no slurmdbd")
-        self.head.run(
-            "mariadb",
-            "--no-defaults",
-            "-S",
-            "/run/mysqld/mysqld.sock",
-            "-e",
-            "DROP DATABASE slurm_acct_db; CREATE DATABASE slurm_acct_db",
-        )
+    def learn_resources(self) -> None:
+        """Start slurmctld once, which makes gres/gpu known to the database, and stop it."""
+        self.head.start("slurmctld")
+        wait_until(lambda: "gres|gpu" in self.sacctmgr("-nP", "show", "tres"), "gres/gpu known")
+        self._stop("slurmctld")
+
+    def save_accounting(self) -> None:
+        """Keep the database as it is now, for ``restore_accounting``."""
+        dump = ["mariadb-dump", "--no-defaults", "-S", _SOCKET, "slurm_acct_db"]
+        (self.lab.work / "etc" / "saved.sql").write_text(self.head.run(*dump))
+
+    def restore_accounting(self) -> None:
+        """Make the database as it was when it was saved."""
+        self._stop("slurmdbd")
+        saved = (self.lab.work / "etc" / "saved.sql").read_text()
+        fresh = "DROP DATABASE slurm_acct_db; CREATE DATABASE slurm_acct_db; USE slurm_acct_db;\n"
+        self.head.run("mariadb", "--no-defaults", "-S", _SOCKET, stdin=fresh + saved)
         self.head.start("slurmdbd")
-        self.head.run("sacctmgr", "-i", "add", "cluster", "kait")
+
+    def _stop(self, daemon: str) -> None:
+        self.head.run("pkill", "-x", daemon)
+        wait_until(lambda: self.head.try_run("pgrep", "-x", daemon).returncode, f"no {daemon}")
+
+    def accounting(self) -> str:
+        """Return what the database has, as text that is equal for equal content."""
+        association = f"format=Account,User,ParentName,{','.join(ASSOCIATION_SETTINGS)}"
+        return "\n".join(
+            line
+            for entity in (["qos"], ["account"], ["user"], ["assoc", "WOPLimits", association])
+            for line in sorted(self.sacctmgr("-nP", "show", *entity).splitlines())
+        )
 
     def start(self, nodes: Iterable[str] = NODES) -> None:
         """Start slurmctld and the nodes, and wait until the nodes are idle."""
@@ -182,11 +201,15 @@ class Cluster:
         shown = self.head.try_run("sinfo", "-ahNt", "idle", "-o", "%N")
         return set(shown.stdout.split()) if shown.returncode == 0 else {"no answer"}
 
-    def apply(self, policy: SlurmPolicy, groups: Sequence[NodeGroup] = (COMPUTE,)) -> str:
+    def apply(self, policy: SlurmPolicy) -> str:
         """Bring the accounting database to the policy with the node's own program."""
-        document = accounting_document(policy, groups, cluster="kait")
-        (self.lab.work / "etc" / "policy.json").write_text(json.dumps(document))
+        self.write_accounting_policy(policy)
         return self.reconcile("apply")
+
+    def write_accounting_policy(self, policy: SlurmPolicy) -> None:
+        """Write the document that slurm_accounts.py reads."""
+        document = accounting_document(policy, [COMPUTE], cluster="kait")
+        (self.lab.work / "etc" / "policy.json").write_text(json.dumps(document))
 
     def reconcile(self, *arguments: str, seconds: float = 120) -> str:
         """Run slurm_accounts.py on the head node over the policy that was applied last."""

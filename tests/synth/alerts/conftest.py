@@ -8,7 +8,8 @@ import pytest
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk.assertions import Template
 
-from trainshed.alerts import AlertRoutes, SlackAlerts
+from trainshed.alerts import SlackAlerts
+from trainshed.config import AlertRoutes
 
 ENV = cdk.Environment(account="123456789012", region="us-east-2")
 ROUTES = AlertRoutes(critical="C0ONCALL00", warning="C0OPS00000", info="C0OPS00000")

@@ -13,8 +13,9 @@ from pydantic import ValidationError
 
 from assets.functions.slack_notifier.alerts import read
 from assets.functions.slack_notifier.routes import parse
-from trainshed.alerts import AlarmNote, AlertRoutes, NodeAgent, QuietHours
+from trainshed.alerts import AlarmNote, NodeAgent
 from trainshed.alerts.agent import NAMESPACE, SENT_BY_NODES, NodeRole
+from trainshed.config import AlertRoutes, QuietHours
 
 LINE = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]), min_size=1).map(
     lambda text: f"x{text.strip()}"
@@ -161,7 +162,7 @@ def test_metrics_that_no_alarm_would_find_are_refused(use: object, fault: str) -
 
 def test_the_records_need_no_cdk() -> None:
     code = (
-        "import sys; from trainshed.alerts import AlertRoutes, AlarmNote, NodeAgent;"
+        "import sys; from trainshed.alerts import AlarmNote, NodeAgent;"
         "print('aws_cdk' in sys.modules, 'boto3' in sys.modules)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -19,7 +19,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk.assertions import Match, Template
 
 from assets.functions.slack_notifier.routes import parse
-from trainshed.alerts import AlertRoutes, QuietHours, SeverityChannels
+from trainshed.config import AlertRoutes, QuietHours, SeverityChannels
 
 if TYPE_CHECKING:
     from tests.synth.alerts.conftest import Alerts

@@ -4,7 +4,7 @@ import re
 from typing import get_args
 
 import pytest
-from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untyped]
+from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 
 from trainshed.facts import instance_type, parallelcluster
 

@@ -1,14 +1,16 @@
-"""Which channel hears of what, and when: records shared by YAML and Python. Pure."""
+"""Which channel of Slack hears of what, and when."""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import Annotated, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from ..records import OnChange, Record, is_token
+from .faults import Fault, refuse
+from .texts import Form, SecretArn
 
 # Ids begin with C or G; names: docs.slack.dev "conversations.create", read 2026-11-29.
 _CHANNEL = re.compile(r"[CG][A-Z0-9]{7,20}|[a-z0-9_-]{1,80}")
@@ -117,6 +119,33 @@ class AlertRoutes(_Routes):
             quiet_hours=self.quiet_hours,
             group_above=self.group_above,
         ).model_dump_json(exclude_none=True)
+
+
+_EMAIL = Form(r"[^@\s]+@[^@\s]+\.[^@\s]+", "an e-mail address, such as hpc@example.edu")
+
+
+class Alerts(Record):
+    """Alarms and events of an institution's cluster, and their way to Slack."""
+
+    slack_secret_arn: Annotated[SecretArn, OnChange.LIVE]
+    """Secret: a bot token, a webhook's address, or JSON ``{"webhooks": {channel: address}}``."""
+    routes: Annotated[AlertRoutes, OnChange.LIVE]
+    """Which channel hears of what."""
+    operators: Annotated[tuple[Annotated[str, _EMAIL], ...], OnChange.LIVE]
+    """Who hears by e-mail when the way to Slack is broken; at least one."""
+    runbook_url: Annotated[str, OnChange.LIVE] = ""
+    """Page of runbooks; alarms link to their section. Default: no link."""
+    budget_usd_per_month: Annotated[float | None, Field(gt=0), OnChange.LIVE] = None
+    """Budget of what carries the institution's tag. Default: no budget."""
+    watch_account: Annotated[bool, OnChange.LIVE] = True
+    """Tell of AWS Health and of interruptions in the whole account; for one cluster of several."""
+
+    @model_validator(mode="after")
+    def _somebody_hears(self) -> Self:
+        if not self.operators:
+            reason = "is empty, so nobody hears that the way to Slack is broken; name an address"
+            refuse([Fault.at("operators", reason=reason)])
+        return self
 
 
 class _RoutesJson(_Routes):

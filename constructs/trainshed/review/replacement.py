@@ -1,0 +1,94 @@
+"""Which properties CloudFormation cannot change in place, and which resources hold something.
+
+The first comes from AWS's own resource schemas, as cfn-lint ships them. A resource of the old kind
+has no complete schema: what its documentation says stands here.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from .values import Path
+
+# CloudFormation's documentation of the resource ("Update requires: Replacement"), as the CDK's
+# database of it has them (aws-cdk 2.1148.1), and beside them what FSx's UpdateFileSystem does not
+# take (botocore 1.44.8); both read 2026-11-29. tests/peers compares.
+DOCUMENTED: dict[str, tuple[Path, ...]] = {
+    "AWS::FSx::FileSystem": (
+        ("FileSystemTypeVersion",),
+        ("StorageType",),
+        ("LustreConfiguration", "CopyTagsToBackups"),
+        ("LustreConfiguration", "DeploymentType"),
+        ("LustreConfiguration", "DriveCacheType"),
+        ("LustreConfiguration", "EfaEnabled"),
+        ("LustreConfiguration", "ExportPath"),
+        ("LustreConfiguration", "ImportPath"),
+        ("LustreConfiguration", "ImportedFileChunkSize"),
+        ("LustreConfiguration", "PerUnitStorageThroughput"),
+    )
+}
+
+# What holds data that jobs and people work with.
+DATA = {
+    "AWS::FSx::FileSystem": "file system",
+    "AWS::FSx::Volume": "file system volume",
+    "AWS::EFS::FileSystem": "file system",
+    "AWS::S3::Bucket": "bucket",
+    "AWS::EC2::Volume": "volume",
+    "AWS::RDS::DBInstance": "database",
+    "AWS::RDS::DBCluster": "database",
+    "AWS::DynamoDB::Table": "table",
+    "AWS::Backup::BackupVault": "backup vault",
+}
+# What cannot be had again either, but is missed less.
+KEPT = {
+    "AWS::EC2::CapacityReservation": "capacity reservation",
+    "AWS::KMS::Key": "key",
+    "AWS::Logs::LogGroup": "log group",
+    "AWS::SecretsManager::Secret": "secret",
+}
+STATEFUL = DATA | KEPT
+RETAINING = {"Retain", "RetainExceptOnCreate", "Snapshot"}
+
+
+class MissingSchemasError(Exception):
+    """cfn-lint is not there; without its schemas nobody knows what a change replaces."""
+
+
+@cache
+def replacing_paths(resource_type: str, region: str) -> tuple[tuple[Path, bool], ...]:
+    """Return the properties whose change makes a new resource, and whether it only may.
+
+    Raises:
+        MissingSchemasError: cfn-lint is not installed.
+    """
+    schema = _schema(resource_type, region)
+    found = [(_path(pointer), False) for pointer in schema.get("createOnlyProperties", [])]
+    found += [(_path(pointer), True) for pointer in schema.get("conditionalCreateOnlyProperties", [])]
+    found += [(path, False) for path in DOCUMENTED.get(resource_type, ())]
+    return tuple(found)
+
+
+def _schema(resource_type: str, region: str) -> dict[str, Any]:
+    try:
+        from cfnlint.schema import ResourceNotFoundError
+        from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER as SCHEMAS
+    except ImportError as error:
+        raise MissingSchemasError(
+            "cfn-lint is not installed, and it has AWS's resource schemas: "
+            "pip install 'trainshed[review]'"
+        ) from error
+    for place in (region, "us-east-1"):
+        try:
+            found: dict[str, Any] = SCHEMAS.get_resource_schema(place, resource_type).schema
+            return found
+        except ResourceNotFoundError:
+            continue
+    return {}
+
+
+def _path(pointer: str) -> Path:
+    """Return the keys of ``/properties/A/B``; what is inside a list counts as the list."""
+    keys = [key for key in pointer.strip("/").split("/") if key != "properties"]
+    return tuple(keys[: keys.index("*")] if "*" in keys else keys)

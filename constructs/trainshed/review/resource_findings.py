@@ -1,0 +1,221 @@
+"""Changes of resources, in the words of those who have to live with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from .effects import Effect, Finding
+from .replacement import DATA, RETAINING, STATEFUL
+from .resources import Action, ResourceChange, property_leaves
+from .values import Path, at, text
+
+CLUSTER = "Custom::TrainshedParallelCluster"
+
+# Types whose parts nobody wants to read one by one: the sections on security and capacity do.
+QUIET = {"AWS::CDK::Metadata", "AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::Role"}
+
+
+def resource_findings(changes: Iterable[ResourceChange]) -> Iterator[Finding]:
+    """Yield what each change of a resource does; clusters are judged key by key elsewhere."""
+    for change in changes:
+        if change.resource_type == CLUSTER:
+            yield from _cluster(change)
+            continue
+        match change.action:
+            case Action.ADDED:
+                continue
+            case Action.REMOVED:
+                yield from _removed(change)
+            case Action.REPLACED | Action.MAY_BE_REPLACED:
+                yield _replaced(change)
+            case Action.TYPE_CHANGED:
+                yield _finding(
+                    change,
+                    Effect.REFUSED,
+                    "CloudFormation does not change the type of a resource: give the new one "
+                    "another construct id.",
+                )
+            case Action.CHANGED:
+                yield from _changed(change)
+
+
+def _finding(
+    change: ResourceChange, effect: Effect, sentence: str, before: Any = None, after: Any = None
+) -> Finding:
+    return Finding(change.place, text(before), text(after), effect, sentence)
+
+
+def _cluster(change: ResourceChange) -> Iterator[Finding]:
+    before = (change.before or {}).get("Properties", {})
+    if change.action is Action.REMOVED:
+        destroyed = before.get("RemovalPolicy") == "destroy"
+        yield _finding(
+            change,
+            Effect.LOSES_DATA if destroyed else Effect.LIVE,
+            "The cluster is deleted, with its head node's disk and every job."
+            if destroyed
+            else "The cluster is retained: it runs on, and this stack no longer manages it.",
+        )
+    elif change.is_replaced:
+        yield _finding(
+            change,
+            Effect.REFUSED,
+            "CloudFormation cannot move a custom resource to another provider.",
+        )
+
+
+def _removed(change: ResourceChange) -> Iterator[Finding]:
+    noun = STATEFUL.get(change.resource_type)
+    if noun is None:
+        if change.resource_type not in QUIET:
+            yield _finding(change, Effect.LIVE, "It is deleted; it holds nothing.")
+        return
+    if not change.is_retained:
+        sentence = f"The {noun} is deleted: {_loss(change.resource_type)}"
+        yield _finding(change, Effect.LOSES_DATA, sentence)
+    else:
+        sentence = (
+            f"The {noun} leaves the stack. It is retained, costs on, and nothing here manages or "
+            "uses it any more."
+        )
+        yield _finding(change, _orphaned(change.resource_type), sentence)
+
+
+def _replaced(change: ResourceChange) -> Finding:
+    noun = STATEFUL.get(change.resource_type)
+    before, after = _single(change)
+    why = ", ".join(".".join(path) for path in change.causes)
+    may = "may make" if change.action is Action.MAY_BE_REPLACED else "makes"
+    cause = f"CloudFormation {may} a new one, since {why} cannot change in place"
+    if noun is None:
+        effect, after_words = REPLACED.get(change.resource_type, (Effect.LIVE, ""))
+        return _finding(change, effect, f"{cause}. {after_words}".strip(), before, after)
+    if not change.is_retained:
+        sentence = f"{cause}. The old {noun} is deleted: {_loss(change.resource_type)}"
+        return _finding(change, Effect.LOSES_DATA, sentence, before, after)
+    sentence = f"{cause}. The new {noun} is empty; the old one is retained and nothing uses it."
+    if ("LustreConfiguration", "PerUnitStorageThroughput") in change.causes:
+        sentence += (
+            " FSx itself can change the throughput in place: aws fsx update-file-system, then "
+            "the file."
+        )
+    return _finding(change, _orphaned(change.resource_type), sentence, before, after)
+
+
+def _single(change: ResourceChange) -> tuple[Any, Any]:
+    """Return the values of the first cause that has two."""
+    for cause in change.causes:
+        sides = (change.before or {}, change.after or {})
+        before, after = (at(side.get("Properties", {}), cause) for side in sides)
+        if before != after:
+            return before, after
+    return None, None
+
+
+def _orphaned(resource_type: str) -> Effect:
+    return Effect.REPLACES_DATA if resource_type in DATA else Effect.LIVE
+
+
+def _loss(resource_type: str) -> str:
+    return LOSSES.get(resource_type, "what it holds is lost.")
+
+
+LOSSES = {
+    "AWS::EC2::CapacityReservation": "AWS may not have these instances again.",
+    "AWS::KMS::Key": "what is encrypted with it can never be read again.",
+}
+REPLACED: dict[str, tuple[Effect, str]] = {
+    "AWS::EC2::Instance": (Effect.REPLACES_NODES, "The old instance goes with its disks."),
+    "AWS::EC2::NatGateway": (Effect.LIVE, "Open connections to the internet break once."),
+    "AWS::EC2::EIP": (Effect.LIVE, "The public address changes: firewalls elsewhere may know it."),
+    "AWS::EC2::VPCEndpoint": (Effect.LIVE, "Calls to this service fail until the new one is up."),
+    "AWS::SNS::Topic": (Effect.LIVE, "Subscriptions made by hand, such as e-mail, are lost."),
+    "AWS::SQS::Queue": (Effect.LIVE, "Messages that wait in the old one are lost."),
+    "AWS::AutoScaling::AutoScalingGroup": (Effect.REPLACES_NODES, "All of its nodes go."),
+}
+
+
+def _changed(change: ResourceChange) -> Iterator[Finding]:
+    found = property_leaves(change.before or {}, change.after or {})
+    told: set[Path] = set()
+    for path, before, after in found:
+        rule = _rule(change.resource_type, path)
+        verdict = rule(before, after) if rule else None
+        if verdict:
+            told.add(path)
+            place = f"{change.place} {'.'.join(path)}"
+            yield Finding(place, text(before), text(after), *verdict)
+    rest = [leaf for leaf in found if leaf[0] not in told]
+    if rest and change.resource_type not in QUIET:
+        names = ", ".join(dict.fromkeys(".".join(path) for path, _, _ in rest))
+        values = rest[0][1:] if len(rest) == 1 else (None, None)
+        yield _finding(change, Effect.LIVE, f"Changed in place: {names}.", *values)
+    yield from _less_protected(change)
+
+
+def _less_protected(change: ResourceChange) -> Iterator[Finding]:
+    noun = STATEFUL.get(change.resource_type)
+    for policy in ("DeletionPolicy", "UpdateReplacePolicy"):
+        before, after = ((side or {}).get(policy) for side in (change.before, change.after))
+        if noun and before in RETAINING and after not in RETAINING:
+            sentence = f"The {noun} is no longer protected: a later change could delete it."
+            place = f"{change.place} {policy}"
+            yield Finding(place, text(before), text(after or "Delete"), Effect.LIVE, sentence)
+
+
+Verdict = tuple[Effect, str] | None
+Rule = Callable[[Any, Any], Verdict]
+
+
+def _lustre_capacity(before: Any, after: Any) -> Verdict:
+    if isinstance(before, int) and isinstance(after, int) and after < before:
+        return Effect.REFUSED, "FSx for Lustre only grows: make a smaller file system beside it."
+    # FSx user guide "Managing storage capacity", read 2026-11-29: at least six hours apart.
+    return Effect.LIVE, "Grows in place while jobs run; the next change has to wait six hours."
+
+
+def _fewer_reserved(before: Any, after: Any) -> Verdict:
+    if isinstance(before, int) and isinstance(after, int) and after < before:
+        return Effect.LIVE, f"Gives up {before - after} reserved instances; AWS may not have them again."
+    return Effect.LIVE, "Reserves more instances, if AWS has them: the deployment fails otherwise."
+
+
+def _shorter(before: Any, after: Any) -> Verdict:
+    if isinstance(before, int) and isinstance(after, int) and after < before:
+        return Effect.LIVE, f"What is older than {after} days is deleted."
+    return None
+
+
+def _versioning(before: Any, after: Any) -> Verdict:
+    if before == "Enabled":
+        return Effect.LIVE, "Objects that are overwritten or deleted from now on are gone for good."
+    return None
+
+
+def _no_backups(before: Any, after: Any) -> Verdict:
+    if before and not after:
+        return Effect.LIVE, "There will be no more backups, and FSx deletes the automatic ones."
+    return None
+
+
+RULES: dict[tuple[str, Path], Rule] = {
+    ("AWS::FSx::FileSystem", ("StorageCapacity",)): _lustre_capacity,
+    (
+        "AWS::FSx::FileSystem",
+        ("LustreConfiguration", "AutomaticBackupRetentionDays"),
+    ): _no_backups,
+    ("AWS::EC2::CapacityReservation", ("InstanceCount",)): _fewer_reserved,
+    ("AWS::Logs::LogGroup", ("RetentionInDays",)): _shorter,
+    ("AWS::S3::Bucket", ("VersioningConfiguration", "Status")): _versioning,
+    ("AWS::S3::Bucket", ("VersioningConfiguration",)): _versioning,
+}
+
+
+def _rule(resource_type: str, path: Path) -> Rule | None:
+    if resource_type in ("AWS::EC2::LaunchTemplate", "AWS::AutoScaling::AutoScalingGroup"):
+        return lambda before, after: (
+            Effect.DRAINS_NODES,
+            "Nodes have it once they are replaced: each drains first.",
+        )
+    return RULES.get((resource_type, path))

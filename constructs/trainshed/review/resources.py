@@ -1,0 +1,192 @@
+"""What becomes of each resource of a template."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from .assembly import Stack
+from .replacement import RETAINING, replacing_paths
+from .values import Path, at, leaves, references
+
+Key = tuple[str, str]
+"""Stack and logical id."""
+
+
+class Action(StrEnum):
+    """What CloudFormation does with a resource."""
+
+    ADDED = "added"
+    CHANGED = "changed"
+    REPLACED = "replaced"
+    MAY_BE_REPLACED = "may be replaced"
+    REMOVED = "removed"
+    TYPE_CHANGED = "type changed"
+
+
+@dataclass(frozen=True)
+class ResourceChange:
+    """One resource that is not what it was."""
+
+    stack: str
+    logical_id: str
+    place: str
+    """Its construct path, with the stack."""
+    resource_type: str
+    action: Action
+    causes: tuple[Path, ...] = ()
+    """The properties that changed, or for a replacement those that force it."""
+    before: Mapping[str, Any] | None = None
+    """The resource in the base; None for a new one."""
+    after: Mapping[str, Any] | None = None
+    """The resource in the head; None for one that goes."""
+
+    @property
+    def is_retained(self) -> bool:
+        """CloudFormation leaves the old one where it removes or replaces it.
+
+        A removal follows the template that is deployed. For a replacement the new template says
+        it, and the old one must agree: which of the two counts depends on the order of updates.
+        """
+        if self.action is Action.REMOVED:
+            return (self.before or {}).get("DeletionPolicy") in RETAINING
+        policies = [(side or {}).get("UpdateReplacePolicy") for side in (self.before, self.after)]
+        return all(policy in RETAINING for policy in policies)
+
+    @property
+    def is_replaced(self) -> bool:
+        """A new one takes its place, or may."""
+        return self.action in (Action.REPLACED, Action.MAY_BE_REPLACED)
+
+
+class Comparison:
+    """The stacks of one institution, before and after, and what follows from what."""
+
+    def __init__(self, base: Mapping[str, Stack], head: Mapping[str, Stack]) -> None:
+        """Compare two sets of stacks by their names."""
+        self.base, self.head = base, head
+        self.replaced: dict[Key, tuple[tuple[Path, ...], bool]] = {}
+        self._parameters = _parameter_sources(head)
+        self._suspects = {
+            (name, id): resource
+            for name, stack in head.items()
+            if name in base
+            for id, resource in stack.resources.items()
+            if id in base[name].resources and base[name].resources[id]["Type"] == resource["Type"]
+        }
+        self._find_replaced()
+
+    def changes(self) -> Iterator[ResourceChange]:
+        """Yield every change, stack by stack; new and removed stacks are told elsewhere."""
+        for name, head in self.head.items():
+            if name not in self.base or head.template == self.base[name].template:
+                if not any(stack == name for stack, _ in self.replaced):
+                    continue
+            yield from self._in_stack(self.base[name], head)
+
+    def becomes_new(self, stack: str, logical_id: str) -> bool:
+        """Tell whether a reference from this stack points to something that is replaced."""
+        return self._target(stack, logical_id) in self.replaced
+
+    def _in_stack(self, base: Stack, head: Stack) -> Iterator[ResourceChange]:
+        for id, after in head.resources.items():
+            before = base.resources.get(id)
+            known = (head.name, id, head.place(id), after["Type"])
+            if before is None:
+                yield ResourceChange(*known, Action.ADDED, after=after)
+            elif before["Type"] != after["Type"]:
+                yield ResourceChange(*known, Action.TYPE_CHANGED, (), before, after)
+            elif (head.name, id) in self.replaced:
+                causes, maybe = self.replaced[head.name, id]
+                action = Action.MAY_BE_REPLACED if maybe else Action.REPLACED
+                yield ResourceChange(*known, action, causes, before, after)
+            elif before != after:
+                paths = tuple(path for path, _, _ in property_leaves(before, after))
+                if paths or _policies(before) != _policies(after):
+                    yield ResourceChange(*known, Action.CHANGED, paths, before, after)
+        for id, before in base.resources.items():
+            if id not in head.resources:
+                place = base.place(id)
+                yield ResourceChange(base.name, id, place, before["Type"], Action.REMOVED, (), before)
+
+    def _find_replaced(self) -> None:
+        """Find what is replaced, and what has to be replaced because it points to that."""
+        changed = {
+            key: resource
+            for key, resource in self._suspects.items()
+            if resource.get("Properties") != self._before(key).get("Properties")
+        }
+        for key, resource in changed.items():
+            self._judge(key, resource)
+        pending = bool(self.replaced)
+        while pending:
+            known = len(self.replaced)
+            for key, resource in self._suspects.items():
+                if key not in self.replaced:
+                    self._judge(key, resource)
+            pending = len(self.replaced) > known
+
+    def _judge(self, key: Key, resource: Mapping[str, Any]) -> None:
+        if "AWS::CDK::Metadata" == resource["Type"]:
+            return
+        before = self._before(key).get("Properties", {})
+        after = resource.get("Properties", {})
+        if before == after and not self._points_to_replaced(key[0], after):
+            return
+        paths = replacing_paths(resource["Type"], self.head[key[0]].region)
+        hits = [
+            (path, maybe)
+            for path, maybe in paths
+            if at(before, path) != at(after, path)
+            or self._points_to_replaced(key[0], at(after, path))
+        ]
+        if hits:
+            causes = tuple(dict.fromkeys(path for path, _ in hits))
+            self.replaced[key] = causes, all(maybe for _, maybe in hits)
+
+    def _before(self, key: Key) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.base[key[0]].resources[key[1]]
+        return found
+
+    def _points_to_replaced(self, stack: str, value: Any) -> bool:
+        if not self.replaced:
+            return False
+        return any(self.becomes_new(stack, id) for id in references(value))
+
+    def _target(self, stack: str, logical_id: str) -> Key:
+        return self._parameters.get((stack, logical_id), (stack, logical_id))
+
+
+def _parameter_sources(stacks: Mapping[str, Stack]) -> dict[Key, Key]:
+    """Return the resource behind each template parameter that is read from Parameter Store.
+
+    That is how a foundation tells a cluster its ids, without locking the two together.
+    """
+    written: dict[Any, Key] = {}
+    for name, stack in stacks.items():
+        for resource in stack.resources.values():
+            if resource["Type"] == "AWS::SSM::Parameter":
+                properties = resource.get("Properties", {})
+                sources = list(references(properties.get("Value")))
+                if len(sources) == 1 and isinstance(properties.get("Name"), str):
+                    written[properties["Name"]] = name, sources[0]
+    return {
+        (name, id): written[parameter["Default"]]
+        for name, stack in stacks.items()
+        for id, parameter in stack.template.get("Parameters", {}).items()
+        if str(parameter.get("Type", "")).startswith("AWS::SSM::Parameter::Value")
+        and parameter.get("Default") in written
+    }
+
+
+def property_leaves(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[tuple[Path, Any, Any]]:
+    """Return the properties of a resource that differ."""
+    return list(leaves(before.get("Properties", {}), after.get("Properties", {})))
+
+
+def _policies(resource: Mapping[str, Any]) -> tuple[Any, Any]:
+    return resource.get("DeletionPolicy"), resource.get("UpdateReplacePolicy")

@@ -1,0 +1,98 @@
+"""Values of templates and configurations: as text, leaf by leaf, and what they point to."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+INSTITUTION_TAG = "trainshed:institution"
+LONGEST_VALUE = 120
+_DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
+_SUB = re.compile(r"\$\{([A-Za-z0-9]+)[.}]")
+
+Path = tuple[str, ...]
+
+
+def text(value: Any) -> str:
+    """Return a value as people write it, on one line; empty for none."""
+    if value is None:
+        return ""
+    plain = readable(value)
+    shown = plain if isinstance(plain, str) else json.dumps(plain, separators=(", ", ": "))
+    shown = _DIGEST.sub(lambda found: f"{found[0][:8]}…", " ".join(shown.split()))
+    return shown if len(shown) <= LONGEST_VALUE else f"{shown[: LONGEST_VALUE - 1]}…"
+
+
+def readable(value: Any) -> Any:
+    """Return a value of a template with its references as ``${Name}``."""
+    if isinstance(value, list):
+        return [readable(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1:
+        ((function, argument),) = value.items()
+        match function:
+            case "Ref":
+                return f"${{{argument}}}"
+            case "Fn::GetAtt":
+                parts = argument if isinstance(argument, list) else [argument]
+                return f"${{{'.'.join(map(str, parts))}}}"
+            case "Fn::Join":
+                separator, parts = argument
+                if isinstance(parts, list):
+                    return str(separator).join(str(readable(part)) for part in parts)
+            case "Fn::Sub":
+                return argument if isinstance(argument, str) else argument[0]
+    return {key: readable(item) for key, item in value.items()}
+
+
+def references(value: Any) -> Iterator[str]:
+    """Yield the logical ids that a value of a template points to."""
+    if isinstance(value, list):
+        for item in value:
+            yield from references(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if key == "Ref":
+                yield str(item)
+            elif key == "Fn::GetAtt":
+                yield str(item[0] if isinstance(item, list) else item.partition(".")[0])
+            elif key == "Fn::Sub" and isinstance(item, str):
+                yield from _SUB.findall(item)
+            else:
+                if key == "Fn::Sub":
+                    yield from _SUB.findall(item[0])
+                yield from references(item)
+
+
+def leaves(before: Any, after: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
+    """Yield every leaf that differs: its path, and both values, None where there is none."""
+    if before == after:
+        return
+    if _is_section(before) and _is_section(after):
+        for key in [*before, *(key for key in after if key not in before)]:
+            yield from leaves(before.get(key), after.get(key), (*path, key))
+    else:
+        yield path, before, after
+
+
+def _is_section(value: Any) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    return not (len(value) == 1 and next(iter(value)).startswith(("Fn::", "Ref")))
+
+
+def at(value: Any, path: Path) -> Any:
+    """Return what stands at a path; None where it leads nowhere."""
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def listed(value: Any) -> list[Any]:
+    """Return a value as a list: policies and rules have one or many."""
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]

@@ -1,0 +1,58 @@
+"""``trainshed alert-test`` against an emulated account."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import boto3
+import moto
+import pytest
+
+from trainshed.cli import main
+
+FILE = str(Path(__file__).parents[3] / "institutions" / "kait.yaml")
+REGION = "ap-northeast-2"
+
+
+@pytest.fixture(autouse=True)
+def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+    with moto.mock_aws():
+        yield
+
+
+def deploy(resources: dict[str, object], outputs: dict[str, object]) -> None:
+    boto3.client("cloudformation", region_name=REGION).create_stack(
+        StackName="kait-cluster",
+        TemplateBody=json.dumps({"Resources": resources, "Outputs": outputs}),
+    )
+
+
+def test_the_drill_reaches_the_topic_of_the_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+    deploy({"Topic": {"Type": "AWS::SNS::Topic"}}, {"AlertTopicArn": {"Value": {"Ref": "Topic"}}})
+    sqs = boto3.client("sqs", region_name=REGION)
+    queue = sqs.create_queue(QueueName="seen")["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]
+    sns = boto3.client("sns", region_name=REGION)
+    (topic,) = sns.list_topics()["Topics"]
+    sns.subscribe(TopicArn=topic["TopicArn"], Protocol="sqs", Endpoint=arn["QueueArn"])
+    assert main(["alert-test", FILE]) == 0
+    sent = int(capsys.readouterr().out.split()[0])
+    attributes = sqs.get_queue_attributes(
+        QueueUrl=queue, AttributeNames=["ApproximateNumberOfMessages"]
+    )["Attributes"]
+    assert int(attributes["ApproximateNumberOfMessages"]) == sent > 8
+
+
+def test_a_cluster_without_alerts_is_said_to_have_none(capsys: pytest.CaptureFixture[str]) -> None:
+    deploy({"Bucket": {"Type": "AWS::S3::Bucket"}}, {})
+    assert main(["alert-test", FILE]) == 1
+    assert "kait-cluster has no alerts; add a section" in capsys.readouterr().err
+
+
+def test_a_cluster_that_is_not_there_is_said_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["alert-test", FILE]) == 1
+    assert "kait-cluster" in capsys.readouterr().err
