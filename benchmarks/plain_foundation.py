@@ -44,6 +44,7 @@ class PlainFoundationStack(cdk.Stack):
             "FileSystemMountName": self.file_system.attr_lustre_mount_name,
             "FileSystemSecurityGroupId": self.storage_group.security_group_id,
             "BucketName": self.bucket.bucket_name,
+            "NatGatewayId": self.nat.configured_gateways[0].gateway_id,
         }
         for key, value in parameters.items():
             ssm.StringParameter(
@@ -58,12 +59,14 @@ class PlainFoundationStack(cdk.Stack):
         cdk.CfnOutput(self, "BucketOutput", value=self.bucket.bucket_name)
 
     def _network(self, zone: str) -> None:
+        self.nat = ec2.NatProvider.gateway()
         self.vpc = ec2.Vpc(
             self,
             "Vpc",
             ip_addresses=ec2.IpAddresses.cidr("10.0.0.0/16"),
             availability_zones=[zone],
             nat_gateways=1,
+            nat_gateway_provider=self.nat,
             subnet_configuration=[
                 ec2.SubnetConfiguration(
                     name="Compute", subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS, cidr_mask=17

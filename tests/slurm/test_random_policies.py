@@ -29,7 +29,9 @@ NAMES = st.from_regex(r"[a-z][a-z0-9_.-]{0,12}", fullmatch=True)
 PARTITION_NAMES = st.from_regex(r"[A-Za-z][A-Za-z0-9_-]{0,12}", fullmatch=True).filter(
     lambda name: name.upper() not in ("ALL", "DEFAULT") and name != COMPUTE.name
 )
-TIMES = st.one_of(st.just("UNLIMITED"), st.integers(60, 86_400 * 400).map(slurm_time))
+TIMES = st.one_of(
+    st.just("UNLIMITED"), st.integers(1, 1440 * 400).map(lambda minutes: slurm_time(minutes * 60))
+)
 SHORT_TIMES = st.integers(60, 86_400 * 30).map(slurm_time)
 COUNTS = st.one_of(st.none(), st.integers(0, 1_000_000))
 MINUTES = st.one_of(st.none(), st.integers(0, 1_000_000_000))
@@ -156,7 +158,7 @@ def _scheduler() -> st.SearchStrategy[dict[str, Any]]:
             ),
             "enforce_partition_limits": st.sampled_from(["ALL", "ANY", "NO"]),
             "kill_wait_seconds": st.integers(1, 65_533),
-            "unkillable_timeout_seconds": st.integers(60, 65_533),
+            "unkillable_timeout_seconds": st.integers(300, 65_533),
             "cpus_per_gpu": st.integers(1, 1024),
             "memory_per_gpu_mib": st.integers(1, 10_000_000),
             "memory_per_cpu_mib": st.integers(0, 10_000_000),

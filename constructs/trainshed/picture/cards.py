@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .facts_shown import DOT, TIMES, QueueFacts
+from .facts_shown import TIMES, QueueFacts
 from .svg import box, element, fitted, group, width_of, words
 
 PAD = 20
@@ -85,7 +85,7 @@ def queue_card(queue: QueueFacts, x: float, y: float, width: float, height: floa
         words(
             x + PAD,
             y + 57,
-            fitted(f"{queue.count} {TIMES} {queue.instance_type.name}{_each(tiles)}", room, 15),
+            fitted(f"{queue.count} {TIMES} {queue.instance_type.name}", room, 15),
             "body quiet",
         ),
         *_nodes(queue, tiles, x + PAD, y + 78, room),
@@ -100,11 +100,10 @@ def queue_card(queue: QueueFacts, x: float, y: float, width: float, height: floa
             for index, text in enumerate(queue.details)
         ),
     ]
+    if tiles.nodes > 1:
+        each = f"a box is {tiles.nodes} nodes"
+        parts.append(words(x + width - PAD, y + 57, each, "small quiet", anchor="end"))
     return group(parts, label=label)
-
-
-def _each(tiles: Tiles) -> str:
-    return f"{DOT}each box {tiles.nodes} nodes" if tiles.nodes > 1 else ""
 
 
 def _left_edge(x: float, y: float, height: float) -> str:

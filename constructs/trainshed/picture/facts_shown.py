@@ -153,7 +153,7 @@ def headline(institution: Institution) -> str:
         if queue.gpus:
             gpus[queue.accelerator] = gpus.get(queue.accelerator, 0) + queue.gpus
     parts = [f"{'up to ' if any(q.always < q.nodes for q in queues) else ''}{_many(nodes, 'node')}"]
-    parts += [f"{count} {TIMES} {name}" for name, count in gpus.items()]
+    parts += [f"{count:,} {TIMES} {name}" for name, count in gpus.items()]
     lustre = institution.storage.lustre
     parts.append(f"{lustre.capacity_gib:,} GiB Lustre" if lustre else "existing Lustre")
     return DOT.join(parts)

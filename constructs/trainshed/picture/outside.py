@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..config import Institution, S3Link
-from .svg import arrow, box, element, fitted, group, words
+from .svg import CODE_SIZE, arrow, box, element, fitted, group, words
 
 LINK_STEP = 32
 
@@ -97,7 +97,7 @@ def bucket_card(institution: Institution, x: float, y: float, width: float, heig
         words(
             x + 20,
             link_y(y, index) + 5,
-            fitted(_shown(link, storage.bucket.existing), width - 40, 13.5),
+            fitted(_shown(link, storage.bucket.existing), width - 40, CODE_SIZE),
             "code ink",
         )
         for index, link in enumerate(storage.links.values())

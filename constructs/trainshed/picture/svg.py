@@ -9,6 +9,9 @@ from xml.sax.saxutils import escape, quoteattr
 # enough that a text set in the widest of them still fits.
 CHARACTER_WIDTH = 0.56
 
+CODE_SIZE = 14.8
+"""Font size of code for :func:`fitted`: 13.5, and its characters are wider."""
+
 
 def element(tag: str, content: str = "", **attributes: object) -> str:
     """Write one element; ``_`` in an attribute's name becomes ``-``, ``class_`` is ``class``."""

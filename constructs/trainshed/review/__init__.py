@@ -1,1 +1,31 @@
-"""x."""
+"""What a change will do, before anything is deployed: for those who review it.
+
+Pure: importing it imports neither the CDK nor cfn-lint, which is asked only where a template
+differs.
+"""
+
+from .capacity import CapacitySpan
+from .compare import review, review_many
+from .effects import Effect, Finding
+from .guards import Stop
+from .replacement import MissingSchemasError
+from .resources import Action, ResourceChange
+from .result import FileDiff, Review, RuleChange
+from .security import Fact, Kind
+
+__all__ = [
+    "Action",
+    "CapacitySpan",
+    "Effect",
+    "Fact",
+    "FileDiff",
+    "Finding",
+    "Kind",
+    "MissingSchemasError",
+    "ResourceChange",
+    "Review",
+    "RuleChange",
+    "Stop",
+    "review",
+    "review_many",
+]

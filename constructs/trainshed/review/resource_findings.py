@@ -188,14 +188,14 @@ def _shorter(before: Any, after: Any) -> Verdict:
 
 
 def _versioning(before: Any, after: Any) -> Verdict:
-    if before == "Enabled":
+    if before in ("Enabled", {"Status": "Enabled"}):
         return Effect.LIVE, "Objects that are overwritten or deleted from now on are gone for good."
     return None
 
 
 def _no_backups(before: Any, after: Any) -> Verdict:
     if before and not after:
-        return Effect.LIVE, "There will be no more backups, and FSx deletes the automatic ones."
+        return Effect.LIVE, "FSx makes no more backups."
     return None
 
 

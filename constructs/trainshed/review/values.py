@@ -16,13 +16,23 @@ Path = tuple[str, ...]
 
 
 def text(value: Any) -> str:
-    """Return a value as people write it, on one line; empty for none."""
+    """Return a value as people write it, on one line and not too long; empty for none."""
+    shown = _DIGEST.sub(lambda found: f"{found[0][:8]}…", full_text(value))
+    return shown if len(shown) <= LONGEST_VALUE else f"{shown[: LONGEST_VALUE - 1]}…"
+
+
+def full_text(value: Any) -> str:
+    """Return a value on one line, however long."""
     if value is None:
         return ""
     plain = readable(value)
     shown = plain if isinstance(plain, str) else json.dumps(plain, separators=(", ", ": "))
-    shown = _DIGEST.sub(lambda found: f"{found[0][:8]}…", " ".join(shown.split()))
-    return shown if len(shown) <= LONGEST_VALUE else f"{shown[: LONGEST_VALUE - 1]}…"
+    return " ".join(shown.split())
+
+
+def stable_text(value: Any) -> str:
+    """Return a value in full, without the hashes of assets: new content is no new place."""
+    return _DIGEST.sub("(asset)", full_text(value))
 
 
 def readable(value: Any) -> Any:

@@ -169,8 +169,9 @@ def _account(name: str, account: Account) -> AccountEntry:
         settings["GrpTRESMins"] = tres({"gres/gpu": account.gpu_minutes})
     return {
         "parent": account.parent or "root",
-        "description": account.description,
-        "organization": account.organization or name,
+        # slurmdbd keeps both in lower case.
+        "description": account.description.lower(),
+        "organization": (account.organization or name).lower(),
         "settings": settings,
     }
 

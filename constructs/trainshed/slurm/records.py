@@ -108,7 +108,7 @@ class Account(Record):
     """An account: an institution, a department or a group of users, in a tree."""
 
     description: Annotated[PlainText, OnChange.LIVE]
-    """What it is, for reports."""
+    """What it is, for reports. Slurm keeps it in lower case."""
     organization: Annotated[PlainText | None, OnChange.LIVE] = None
     """Organisation it belongs to. Default: the account's name."""
     parent: Annotated[SlurmName | None, OnChange.LIVE] = None

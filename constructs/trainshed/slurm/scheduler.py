@@ -55,7 +55,8 @@ class Scheduler(Record):
     """What of the accounting database is enforced. ``safe`` starts no job it cannot finish."""
     kill_wait_seconds: Annotated[int, Field(ge=1, le=65_533), OnChange.LIVE] = 30
     """Time between SIGTERM and SIGKILL."""
-    unkillable_timeout_seconds: Annotated[int, Field(ge=60, le=65_533), OnChange.LIVE] = 300
+    # slurmctld objects below five times MessageTimeout, which ParallelCluster sets to 60 s.
+    unkillable_timeout_seconds: Annotated[int, Field(ge=300, le=65_533), OnChange.LIVE] = 300
     """Time after SIGKILL when a node with a process that is still there is drained."""
     cpus_per_gpu: Annotated[int | None, Field(ge=1, le=1024), OnChange.LIVE] = None
     """CPUs a job gets for each GPU. Default: the node's share, from the instance type."""

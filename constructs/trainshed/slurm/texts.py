@@ -56,9 +56,15 @@ def _time(value: str) -> str:
     return value
 
 
-def _positive_time(value: str) -> str:
-    if seconds(value) == 0:
+def _time_limit(value: str) -> str:
+    total = seconds(value)
+    if total == 0:
         raise ValueError(f"{value!r} leaves a job no time; write 00:01:00 or more")
+    if total is not None and total % 60:
+        raise ValueError(
+            f"{value!r} has seconds, and Slurm limits jobs by the minute; "
+            f"write {slurm_time((total // 60 + 1) * 60)}"
+        )
     return value
 
 
@@ -110,8 +116,8 @@ def _node_expression(value: str) -> str:
 
 SlurmTime = Annotated[str, BeforeValidator(_quoted), AfterValidator(_time)]
 """A time, ``[D-]HH:MM:SS`` or ``UNLIMITED``; in quotes in YAML."""
-TimeLimit = Annotated[str, BeforeValidator(_quoted), AfterValidator(_positive_time)]
-"""A time above zero, ``[D-]HH:MM:SS`` or ``UNLIMITED``; in quotes in YAML."""
+TimeLimit = Annotated[str, BeforeValidator(_quoted), AfterValidator(_time_limit)]
+"""Whole minutes above zero, ``[D-]HH:MM:SS`` or ``UNLIMITED``; in quotes in YAML."""
 SlurmName = Annotated[str, AfterValidator(_name)]
 """The name of an account or a QOS."""
 PartitionName = Annotated[str, AfterValidator(_partition_name)]

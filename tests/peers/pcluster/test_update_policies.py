@@ -14,7 +14,8 @@ import yaml
 from tests.peers.pcluster import rig
 from trainshed.pcluster import schema
 from trainshed.review.effects import Effect, worst
-from trainshed.review.update_policy import UPDATE_KEYS, Judge
+from trainshed.review.update_changes import UPDATE_KEYS
+from trainshed.review.update_policy import Judge
 
 pytestmark = pytest.mark.slow
 

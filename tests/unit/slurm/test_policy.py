@@ -132,6 +132,10 @@ def test_an_unquoted_time_of_yaml_is_refused_with_the_text_to_write() -> None:
             "'36:00:00' is not a time; hours go to 23, minutes and seconds to 59: write 1-12:00:00",
         ),
         ("00:00:00", "'00:00:00' leaves a job no time; write 00:01:00 or more"),
+        (
+            "00:00:30",
+            "'00:00:30' has seconds, and Slurm limits jobs by the minute; write 00:01:00",
+        ),
     ],
 )
 def test_a_time_of_another_form_is_refused(time: str, reason: str) -> None:

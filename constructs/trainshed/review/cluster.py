@@ -1,0 +1,156 @@
+"""Changes of a cluster's configuration, key by key, by ParallelCluster's own update policies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from .effects import Effect, Finding
+from .resource_findings import CLUSTER
+from .resources import Comparison
+from .update_policy import Change, Judge
+from .values import leaves, references, text
+
+Config = dict[str, Any]
+
+CONFIGURATION = "ClusterConfiguration"
+# A prefix that no other place has; the rest is the key as ParallelCluster writes it.
+PLACE = "cluster-config"
+
+
+def clusters(comparison: Comparison) -> Iterator[tuple[str, Config, Config]]:
+    """Yield each cluster that is there before and after: its name and both configurations.
+
+    What a configuration points to stands as ``${Name}``; where that is replaced the new
+    configuration has ``${Name, new}``, since another id will stand there.
+    """
+    for name, stack in comparison.head.items():
+        if name not in comparison.base:
+            continue
+        for id, after in stack.resources.items():
+            before = comparison.base[name].resources.get(id)
+            if before is not None and after["Type"] == before["Type"] == CLUSTER:
+                yield (
+                    str(text(after["Properties"].get("ClusterName"))),
+                    configuration(before["Properties"].get(CONFIGURATION)),
+                    configuration(
+                        after["Properties"].get(CONFIGURATION),
+                        lambda id, stack=name: comparison.becomes_new(stack, id),
+                    ),
+                )
+
+
+def configurations(stacks: Mapping[str, Any]) -> dict[str, Config]:
+    """Return the configuration of each cluster that the stacks make, by the cluster's name."""
+    return {
+        text(resource["Properties"].get("ClusterName")): configuration(
+            resource["Properties"].get(CONFIGURATION)
+        )
+        for stack in stacks.values()
+        for resource in stack.resources.values()
+        if resource["Type"] == CLUSTER
+    }
+
+
+def configuration(value: Any, becomes_new: Callable[[str], bool] = lambda id: False) -> Config:
+    """Return a configuration that a template holds as JSON text, with names for references."""
+    parts = value["Fn::Join"][1] if isinstance(value, Mapping) else [value or "{}"]
+    written = ""
+    inside = False
+    for part in parts:
+        if isinstance(part, str):
+            written += part
+            # Whether what follows stands inside quotes: a number is given without.
+            inside ^= part.replace('\\\\', "").replace('\\"', "").count('"') % 2 == 1
+        else:
+            name = _name(part, becomes_new)
+            written += name if inside else json.dumps(name)
+    read: Config = json.loads(written)
+    return read
+
+
+def _name(reference: Any, becomes_new: Callable[[str], bool]) -> str:
+    ids = list(references(reference))
+    shown = text(reference).strip("${}").removeprefix("Foundation")
+    new = ", new" if any(becomes_new(id) for id in ids) else ""
+    return f"${{{shown}{new}}}".replace('"', "'")
+
+
+def cluster_findings(base: Config, head: Config) -> Iterator[Finding]:
+    """Yield what each changed key does to a cluster that runs."""
+    judge = Judge(base, head)
+    for change in judge.changes:
+        effect = judge.judge(change)
+        place, before, after = _leaf(change)
+        yield Finding(
+            f"{PLACE} {place}", text(before), text(after), effect, _sentence(change, effect, judge)
+        )
+
+
+def _leaf(change: Change) -> tuple[str, Any, Any]:
+    """Return the one leaf that a changed section differs in; the section where it is several."""
+    found = list(leaves(change.before, change.after))
+    if len(found) == 1:
+        path, before, after = found[0]
+        return ".".join((change.place, *path)), before, after
+    return change.place, change.before, change.after
+
+
+def _sentence(change: Change, effect: Effect, judge: Judge) -> str:
+    if change.policy == "RESIZE_UPDATE_STRATEGY_ON_REMOVE":
+        return _resized(change, effect)
+    if "QueueUpdateStrategy" == change.key:
+        return "Counts from this update on."
+    if change.key in KEYS and effect is Effect.REFUSED:
+        return KEYS[change.key]
+    if effect is Effect.STOPS_FLEET and judge.strategy != "COMPUTE_FLEET_STOP":
+        return (
+            f"Not even {judge.strategy} does this while nodes run: stop the compute fleet, deploy, "
+            "start it again."
+        )
+    return SENTENCES[effect]
+
+
+def _resized(change: Change, effect: Effect) -> str:
+    what = {"SlurmQueues": "queue", "ComputeResources": "compute resource"}.get(change.key)
+    if effect is Effect.LIVE:
+        return f"The new {what} comes up beside the others." if what else "More nodes may join."
+    taken = f"a {what} away" if what else "nodes away"
+    if effect is Effect.REPLACES_NODES:
+        return f"TERMINATE takes {taken} at once: the jobs on them end."
+    return (
+        f"ParallelCluster takes {taken} only from a stopped fleet, or under TERMINATE, which ends "
+        "the jobs there; DRAIN does not."
+    )
+
+
+KEYS = {
+    "FileSystemId": "The cluster cannot move to another file system in place: it needs a new one.",
+    "ClusterName": "A cluster keeps its name: another name is another cluster.",
+}
+SENTENCES = {
+    Effect.UNTOUCHED: "Nothing happens.",
+    Effect.LIVE: "Applied while jobs run.",
+    Effect.DRAINS_NODES: "Nodes of this queue finish their jobs, then are replaced; jobs go on.",
+    Effect.STOPS_LOGIN_NODES: "Set the login pool's count to 0 and deploy that first; jobs go on.",
+    Effect.STOPS_FLEET: "Stop the compute fleet, deploy, start it again: running jobs end.",
+    Effect.REPLACES_NODES: "Nodes of this queue are terminated at once, with their jobs.",
+    Effect.REFUSED: "ParallelCluster never changes this in place: it takes a new cluster, on the "
+    "same data.",
+}
+
+
+def property_findings(before: Mapping[str, Any], after: Mapping[str, Any], place: str) -> Iterator[Finding]:
+    """Yield what the resource of a cluster says beside its configuration."""
+    for path, was, now in leaves(before, after):
+        if path[0] == CONFIGURATION:
+            continue
+        effect, sentence = PROPERTIES.get(path[0], (Effect.LIVE, "Counts from this update on."))
+        yield Finding(f"{place} {'.'.join(path)}", text(was), text(now), effect, sentence)
+
+
+PROPERTIES = {
+    "ClusterName": (Effect.REFUSED, KEYS["ClusterName"]),
+    "RemovalPolicy": (Effect.LIVE, "What deleting the stack will do to the cluster."),
+}

@@ -1,0 +1,253 @@
+"""From two versions to a review."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ..config import Institution
+from . import cluster, institution
+from .assembly import Assembly, Stack, asset_texts, read
+from .capacity import spans
+from .effects import Effect, Finding
+from .guards import stops
+from .resource_findings import CLUSTER, resource_findings
+from .resources import Comparison
+from .result import FileDiff, Review, RuleChange
+from .security import Fact, facts_of_configuration, facts_of_stacks
+
+# The institution file among the rendered ones: its diff is in the pull request already.
+INSTITUTION_FILE = "institution.yaml"
+
+
+@dataclass(frozen=True)
+class Version:
+    """One institution at one commit: its stacks, its file, or both."""
+
+    stacks: Mapping[str, Stack] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Rendered files and shipped scripts by name."""
+    violations: frozenset[tuple[str, str, str]] = frozenset()
+    institution: Institution | None = None
+    is_file_only: bool = False
+
+    @property
+    def is_there(self) -> bool:
+        """It has anything."""
+        return bool(self.stacks) or self.institution is not None
+
+    def facts(self) -> frozenset[Fact]:
+        """Return every fact of security."""
+        configs = list(cluster.configurations(self.stacks).values())
+        if self.is_file_only and self.institution:
+            configs.append(institution.cluster_config(self.institution))
+        return facts_of_stacks(self.stacks).union(*map(facts_of_configuration, configs))
+
+
+def review(
+    base: Path,
+    head: Path,
+    *,
+    accepted: Collection[str] = (),
+    sections: Mapping[str, str] | None = None,
+) -> Review:
+    """Compare two versions of one institution.
+
+    Args:
+        base: What is deployed: a synthesised assembly or an institution file.
+        head: What is asked for, of the same kind.
+        accepted: Acknowledgements of stops, ``RULE`` or ``RULE:PLACE``.
+        sections: Markdown to show as well, by its title. Default: none.
+
+    Raises:
+        ValueError: The two are of different kinds, or hold several institutions.
+        ConfigError: An institution file is not right.
+        MissingSchemasError: cfn-lint is not installed, and a template differs.
+    """
+    found = review_many(base, head, accepted=accepted)
+    if len(found) != 1:
+        names = ", ".join(each.name for each in found) or "none"
+        raise ValueError(f"{head} holds {names}; review_many reviews each of them")
+    return replace(found[0], sections=sections or {})
+
+
+def review_many(
+    base: Path,
+    head: Path,
+    *,
+    accepted: Collection[str] = (),
+    sections: Mapping[str, Mapping[str, str]] | None = None,
+) -> list[Review]:
+    """Compare two versions of all their institutions; the arguments are those of `review`.
+
+    ``sections`` holds the Markdown of each institution under its name.
+    """
+    before, after = _versions(base), _versions(head)
+    if base.is_file() and head.is_file() and before.keys() != after.keys():
+        raise ValueError(
+            f"{base} is {', '.join(before)} and {head} is {', '.join(after)}; "
+            "compare two versions of the same institution"
+        )
+    if base.is_file() != head.is_file():
+        raise ValueError(
+            f"{base} and {head} are an assembly and an institution file; give two of a kind"
+        )
+    names = list(dict.fromkeys([*after, *before]))
+    given = sections or {}
+    return [
+        replace(
+            compare(name, before.get(name, Version()), after.get(name, Version()), accepted),
+            sections=given.get(name, {}),
+        )
+        for name in names
+    ]
+
+
+def _versions(path: Path) -> dict[str, Version]:
+    if path.is_file():
+        found = institution.read_institution(path)
+        files = institution.rendered_files(found)
+        return {found.name: Version(files=files, institution=found, is_file_only=True)}
+    if not (path / "manifest.json").exists():
+        raise ValueError(f"{path} is no assembly and no institution file; run cdk synth first")
+    assembly = read(path)
+    return {name: _version(assembly, name) for name in assembly.institutions}
+
+
+def _version(assembly: Assembly, name: str) -> Version:
+    stacks = assembly.of(name)
+    rendered = assembly.rendered(name)
+    file = assembly.folder / "rendered" / name / INSTITUTION_FILE
+    own = institution.read_institution(file) if rendered.pop(INSTITUTION_FILE, None) else None
+    prefixes = tuple(f"{stack}/" for stack in stacks)
+    return Version(
+        stacks=stacks,
+        files={**rendered, **asset_texts(stacks)},
+        violations=frozenset(each for each in assembly.violations if each[0].startswith(prefixes)),
+        institution=own,
+    )
+
+
+def compare(name: str, base: Version, head: Version, accepted: Collection[str] = ()) -> Review:
+    """Compare two versions of one institution."""
+    findings = list(_findings(base, head))
+    if base.is_there and not head.is_there:
+        findings = [_gone(name)]
+    before, after = base.facts(), head.facts() if head.is_there else base.facts()
+    gained, lost = _sorted(after - before), _sorted(before - after)
+    comparison = Comparison(base.stacks, head.stacks)
+    return Review(
+        name=name,
+        findings=tuple(
+            sorted(findings, key=lambda finding: (-finding.effect.rank, finding.place))
+        ),
+        gained=gained,
+        lost=lost,
+        files=tuple(_file_diffs(base.files, head.files)) if head.is_there else (),
+        resources=tuple(comparison.changes()),
+        rules=tuple(_rules(base, head)) if head.is_there else (),
+        capacity=spans(head.institution) if head.institution else (),
+        capacity_before=spans(base.institution) if base.institution else (),
+        stops=tuple(stops(findings, gained, accepted)),
+        left_out=tuple(_left_out(base, head)),
+        is_new=head.is_there and not base.is_there,
+        is_gone=base.is_there and not head.is_there,
+    )
+
+
+def _findings(base: Version, head: Version) -> Iterator[Finding]:
+    comparison = Comparison(base.stacks, head.stacks)
+    changes = list(comparison.changes())
+    yield from resource_findings(changes)
+    for change in changes:
+        if change.resource_type == CLUSTER and change.before and change.after:
+            sides = (change.before["Properties"], change.after["Properties"])
+            yield from cluster.property_findings(*sides, change.place)
+    for _, before, after in cluster.clusters(comparison):
+        yield from cluster.cluster_findings(before, after)
+    for name in base.stacks.keys() - head.stacks.keys():
+        yield _gone(name)
+    if base.institution and head.institution:
+        yield from _file_findings(base.institution, head.institution, head.is_file_only)
+
+
+def _file_findings(base: Institution, head: Institution, is_file_only: bool) -> Iterator[Finding]:
+    if base == head:
+        return
+    unseen = institution.unseen_changes(base, head)
+    if is_file_only:
+        configs = (institution.cluster_config(each) for each in (base, head))
+        yield from cluster.cluster_findings(*configs)
+    else:
+        # What else the file says shows in the templates, which know better.
+        unseen = [change for change in unseen if change.path[0] == "fleet"]
+    yield from institution.key_findings(unseen)
+
+
+def _gone(name: str) -> Finding:
+    return Finding(
+        name,
+        "",
+        "",
+        Effect.UNTOUCHED,
+        "It is no longer in the app. What is deployed stays until somebody runs cdk destroy.",
+    )
+
+
+def _sorted(facts: Collection[Fact]) -> tuple[Fact, ...]:
+    return tuple(
+        sorted(facts, key=lambda fact: (not fact.is_alarming, fact.kind, fact.place, fact.words))
+    )
+
+
+def _file_diffs(base: Mapping[str, str], head: Mapping[str, str]) -> Iterator[FileDiff]:
+    for name in dict.fromkeys([*head, *base]):
+        before, after = base.get(name, ""), head.get(name, "")
+        if before == after:
+            continue
+        lines = list(
+            difflib.unified_diff(
+                before.splitlines(), after.splitlines(), f"a/{name}", f"b/{name}", lineterm=""
+            )
+        )
+        body = lines[2:]
+        yield FileDiff(
+            name=name,
+            diff="\n".join(lines),
+            added=sum(line.startswith("+") for line in body),
+            removed=sum(line.startswith("-") for line in body),
+        )
+
+
+def _rules(base: Version, head: Version) -> Iterator[RuleChange]:
+    before, after = _acknowledged(base), _acknowledged(head)
+    found_before = {(place, rule, words) for place, rule, words in base.violations}
+    for is_new, mine, theirs in ((True, after, before), (False, before, after)):
+        for place, rule, words in sorted(mine - theirs):
+            yield RuleChange(is_new, True, place, rule, words)
+    for is_new, mine, theirs in (
+        (True, head.violations, found_before),
+        (False, found_before, head.violations),
+    ):
+        for place, rule, words in sorted(mine - theirs):
+            yield RuleChange(is_new, False, place, rule, words)
+
+
+def _acknowledged(version: Version) -> set[tuple[str, str, str]]:
+    return {
+        (f"{name}/{path}", rule, reason)
+        for name, stack in version.stacks.items()
+        for (path, rule), reason in stack.acknowledged.items()
+    }
+
+
+def _left_out(base: Version, head: Version) -> Iterator[str]:
+    if head.is_file_only:
+        yield (
+            "Two institution files were compared: resources, rights and cdk-nag are in the "
+            "templates, so review two synthesised assemblies for those."
+        )
+    elif head.is_there and head.institution is None and base.stacks != head.stacks:
+        yield "No institution file lies beside the templates, so there is no timeline."

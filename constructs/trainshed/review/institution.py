@@ -1,0 +1,160 @@
+"""Changes of an institution file: what its keys mean for a cluster that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from ..config import Institution
+from ..records import OnChange
+from .effects import OF_ON_CHANGE, Effect, Finding
+from .values import text
+
+
+@dataclass(frozen=True)
+class KeyChange:
+    """A key of the file that is not what it was."""
+
+    path: tuple[str, ...]
+    before: Any
+    after: Any
+    on_change: OnChange
+
+    @property
+    def place(self) -> str:
+        """The key as the file's faults name it."""
+        return ".".join(self.path)
+
+
+def read_institution(path: Path) -> Institution:
+    """Read an institution file, with every check that synthesis makes.
+
+    Raises:
+        ConfigError: The file is not right.
+    """
+    from ..cli.checked import load_checked
+
+    return load_checked(path)
+
+
+def rendered_files(institution: Institution) -> dict[str, str]:
+    """Return the files that the institution renders to, by name."""
+    from ..cli.render import rendered
+
+    return dict(rendered(institution))
+
+
+def cluster_config(institution: Institution) -> dict[str, Any]:
+    """Return the cluster configuration that the institution renders to."""
+    from ..cli.checked import cluster_configuration
+
+    return cluster_configuration(institution)
+
+
+def key_changes(base: BaseModel, head: BaseModel) -> Iterator[KeyChange]:
+    """Yield every key that differs, with what its record says of a change."""
+    yield from _in_record(base, head, ())
+
+
+def _in_record(base: BaseModel, head: BaseModel, path: tuple[str, ...]) -> Iterator[KeyChange]:
+    for name, field in type(base).model_fields.items():
+        before, after = getattr(base, name), getattr(head, name)
+        if before == after:
+            continue
+        on_change = next((each for each in field.metadata if isinstance(each, OnChange)), None)
+        here = (*path, name)
+        kind = on_change or OnChange.REFUSED
+        if isinstance(before, BaseModel) and type(before) is type(after):
+            yield from _in_record(before, after, here)
+        elif isinstance(before, dict) and isinstance(after, dict):
+            yield from _in_mapping(before, after, here, kind)
+        else:
+            yield KeyChange(here, before, after, kind)
+
+
+def _in_mapping(
+    base: dict[str, Any], head: dict[str, Any], path: tuple[str, ...], on_change: OnChange
+) -> Iterator[KeyChange]:
+    for key in [*base, *(key for key in head if key not in base)]:
+        before, after = base.get(key), head.get(key)
+        if before == after:
+            continue
+        if isinstance(before, BaseModel) and type(before) is type(after):
+            yield from _in_record(before, after, (*path, key))
+        else:
+            # What comes new has nothing running that it could disturb.
+            kind = OnChange.LIVE if before is None else on_change
+            yield KeyChange((*path, key), before, after, kind)
+
+
+def unseen_changes(base: Institution, head: Institution) -> list[KeyChange]:
+    """Return the changed keys that show in no cluster configuration."""
+    config = cluster_config(base)
+    return [
+        change
+        for change in key_changes(base, head)
+        if not (change.path[0] == "fleet" and _shows(base, change, config))
+    ]
+
+
+def _shows(base: Institution, change: KeyChange, config: Mapping[str, Any]) -> bool:
+    """Tell whether this key alone changes the configuration."""
+    try:
+        return cluster_config(_with(base, change.path, change.after)) != config
+    except (AttributeError, KeyError, TypeError, ValueError):
+        # It cannot change alone, so the configuration leans on it.
+        return True
+
+
+def _with(node: Any, path: tuple[str, ...], value: Any) -> Any:
+    if not path:
+        return value
+    key, rest = path[0], path[1:]
+    if isinstance(node, dict):
+        changed = {**node, key: _with(node.get(key), rest, value)}
+        return {name: each for name, each in changed.items() if each is not None}
+    return node.model_copy(update={key: _with(getattr(node, key), rest, value)})
+
+
+def key_findings(changes: list[KeyChange]) -> Iterator[Finding]:
+    """Yield what each changed key does, by its record."""
+    for change in changes:
+        effect, sentence = _verdict(change)
+        yield Finding(change.place, shown(change.before), shown(change.after), effect, sentence)
+
+
+def shown(value: Any) -> str:
+    """Return a value as the file would have it, on one line."""
+    if isinstance(value, BaseModel):
+        value = value.model_dump(mode="json", exclude_defaults=True)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        value = list(value)
+    if hasattr(value, "isoformat"):
+        return str(value.isoformat().replace("+00:00", "Z"))
+    return text(value)
+
+
+def _verdict(change: KeyChange) -> tuple[Effect, str]:
+    lustre = ("storage", "lustre")
+    if change.path == (*lustre, "capacity_gib") and change.after < change.before:
+        return Effect.REFUSED, "FSx for Lustre only grows: make a smaller file system beside it."
+    if change.path[-1] == "end":
+        return Effect.LIVE, "Warnings and the drain move to the new end."
+    effect = OF_ON_CHANGE[change.on_change]
+    return effect, SENTENCES[effect]
+
+
+SENTENCES = {
+    Effect.LIVE: "Applied while jobs run.",
+    Effect.DRAINS_NODES: "Nodes finish their jobs, then come back with the new setting.",
+    Effect.STOPS_FLEET: "The compute fleet has to be stopped first: running jobs end.",
+    Effect.REPLACES_NODES: "Nodes are terminated and made again; what is on their disks is lost.",
+    Effect.REPLACES_DATA: "A new, empty one is made. The old one is retained, and nothing uses it.",
+    Effect.REFUSED: "AWS cannot change it in place: it takes a new cluster, on the same data.",
+}

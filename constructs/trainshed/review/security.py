@@ -1,0 +1,253 @@
+"""Rights, open doors and public faces of a set of stacks, as sets that can be compared."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from .assembly import Stack
+from .cluster import Config
+from .values import listed
+from .values import stable_text as text
+
+ADMINISTRATORS = ("AdministratorAccess", "IAMFullAccess", "PowerUserAccess")
+SSH_PORT = 22
+
+
+class Kind(StrEnum):
+    """What a fact of security is about."""
+
+    RIGHT = "right"
+    INGRESS = "ingress"
+    EXPOSURE = "public exposure"
+    PROTECTION = "protection"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that is so in one version and may not be in the other."""
+
+    kind: Kind
+    place: str
+    """The role, policy, security group or key."""
+    words: str
+    """What it may or lets in, in one line."""
+    rule: str = ""
+    """The guard that this trips when it is new; empty for none."""
+
+    @property
+    def is_alarming(self) -> bool:
+        """It trips a guard, or says a wildcard."""
+        return bool(self.rule) or (self.kind is Kind.RIGHT and "*" in self.words.split(" on ")[0])
+
+
+def facts_of_stacks(stacks: Mapping[str, Stack]) -> frozenset[Fact]:
+    """Return every fact of the templates."""
+    return frozenset(fact for stack in stacks.values() for fact in _of_stack(stack))
+
+
+def _of_stack(stack: Stack) -> Iterator[Fact]:
+    if stack.protected:
+        yield Fact(Kind.PROTECTION, stack.name, "termination protection")
+    for id, resource in stack.resources.items():
+        properties = resource.get("Properties", {})
+        reader = READERS.get(resource["Type"])
+        if reader:
+            yield from reader(stack.place(id), properties)
+
+
+def _role(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
+    for arn in listed(properties.get("ManagedPolicyArns")):
+        yield _managed_policy(place, text(arn))
+    for inline in listed(properties.get("Policies")):
+        yield from _statements(place, inline.get("PolicyDocument"))
+    for statement in _allowing(properties.get("AssumeRolePolicyDocument")):
+        who = text(statement.get("Principal"))
+        yield Fact(Kind.RIGHT, place, f"may be taken on by {who}{_condition(statement)}")
+
+
+def _policy(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
+    yield from _statements(place, properties.get("PolicyDocument"))
+
+
+def _managed_policy(place: str, arn: str) -> Fact:
+    name = arn.rpartition("/")[2]
+    rule = "administrator-access" if name in ADMINISTRATORS else ""
+    return Fact(Kind.RIGHT, place, f"policy {name}" if "/" in arn else f"policy {arn}", rule)
+
+
+def _statements(place: str, document: Any) -> Iterator[Fact]:
+    for statement in _allowing(document):
+        resources = [text(each) for each in listed(statement.get("Resource"))]
+        actions = [text(each) for each in listed(statement.get("Action"))]
+        all_but = [text(each) for each in listed(statement.get("NotAction"))]
+        if all_but:
+            actions = [f"everything but {', '.join(all_but)}"]
+        for action in actions:
+            for resource in resources or [text(statement.get("NotResource"))]:
+                everything = (action in ("*", "*:*") or all_but) and resource == "*"
+                rule = "administrator-access" if everything else ""
+                yield Fact(
+                    Kind.RIGHT, place, f"{action} on {resource}{_condition(statement)}", rule
+                )
+    for statement in _effects(document, "Deny"):
+        denied = ", ".join(text(each) for each in listed(statement.get("Action")))
+        yield Fact(Kind.PROTECTION, place, f"denies {denied}{_condition(statement)}")
+
+
+def _allowing(document: Any) -> Iterator[Mapping[str, Any]]:
+    yield from _effects(document, "Allow")
+
+
+def _effects(document: Any, effect: str) -> Iterator[Mapping[str, Any]]:
+    for statement in listed((document or {}).get("Statement")):
+        if statement.get("Effect") == effect:
+            yield statement
+
+
+def _condition(statement: Mapping[str, Any]) -> str:
+    condition = statement.get("Condition")
+    return f" if {text(condition)}" if condition else ""
+
+
+def _group(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
+    for rule in listed(properties.get("SecurityGroupIngress")):
+        yield _ingress(place, rule)
+
+
+def _lone_ingress(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
+    yield _ingress(text(properties.get("GroupId")) or place, properties)
+
+
+SOURCES = ("CidrIp", "CidrIpv6", "SourceSecurityGroupId", "SourcePrefixListId")
+
+
+def _ingress(place: str, rule: Mapping[str, Any]) -> Fact:
+    source = next((text(rule[key]) for key in SOURCES if rule.get(key)), "unknown")
+    protocol = str(rule.get("IpProtocol", "-1"))
+    low, high = rule.get("FromPort"), rule.get("ToPort")
+    anything = protocol == "-1"
+    # Without ports, and with -1, a rule means all of them.
+    first, last = (0, 65535) if anything or low in (None, -1) else (int(low), int(high or low))
+    ports = "all traffic" if anything else f"{protocol} {first}"
+    if not anything and last != first:
+        ports += f"-{last}"
+    reaches_ssh = anything or (protocol in ("tcp", "6") and first <= SSH_PORT <= last)
+    world = is_world(source)
+    return Fact(
+        Kind.INGRESS,
+        place,
+        f"{ports} from {'the whole internet, ' if world else ''}{source}",
+        "open-ssh" if world and reaches_ssh else "",
+    )
+
+
+def is_world(source: str) -> bool:
+    """Tell whether an address range is the internet, or so much of it that it may as well be."""
+    try:
+        network = ipaddress.ip_network(source, strict=False)
+    except ValueError:
+        return False
+    return network.prefixlen < (8 if network.version == 4 else 16)
+
+
+def _bucket(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
+    blocked = properties.get("PublicAccessBlockConfiguration", {})
+    keys = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
+    yield from (
+        Fact(Kind.EXPOSURE, place, f"{key} is off") for key in keys if blocked.get(key) is not True
+    )
+    if properties.get("BucketEncryption"):
+        yield Fact(Kind.PROTECTION, place, "encryption")
+
+
+def _resource_policy(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
+    document = properties.get("PolicyDocument") or properties.get("KeyPolicy")
+    for statement in _allowing(document):
+        principal = statement.get("Principal")
+        actions = ", ".join(text(each) for each in listed(statement.get("Action")))
+        if principal in ("*", {"AWS": "*"}) and not statement.get("Condition"):
+            yield Fact(Kind.EXPOSURE, place, f"everybody may {actions}")
+        else:
+            words = f"{text(principal)} may {actions}{_condition(statement)}"
+            yield Fact(Kind.RIGHT, place, words)
+    for statement in _effects(document, "Deny"):
+        denied = ", ".join(text(each) for each in listed(statement.get("Action")))
+        yield Fact(Kind.PROTECTION, place, f"denies {denied}{_condition(statement)}")
+
+
+def _subnet(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
+    if properties.get("MapPublicIpOnLaunch") is True:
+        yield Fact(Kind.EXPOSURE, place, "gives instances public addresses")
+
+
+def _function_url(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
+    if properties.get("AuthType") == "NONE":
+        yield Fact(Kind.EXPOSURE, place, "a function URL without authentication")
+
+
+def _load_balancer(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
+    if properties.get("Scheme", "internet-facing") == "internet-facing":
+        yield Fact(Kind.EXPOSURE, place, "a load balancer that faces the internet")
+
+
+def _file_system(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
+    if properties.get("KmsKeyId"):
+        yield Fact(Kind.PROTECTION, place, f"encrypted with {text(properties['KmsKeyId'])}")
+
+
+READERS = {
+    "AWS::IAM::Role": _role,
+    "AWS::IAM::Policy": _policy,
+    "AWS::IAM::ManagedPolicy": _policy,
+    "AWS::EC2::SecurityGroup": _group,
+    "AWS::EC2::SecurityGroupIngress": _lone_ingress,
+    "AWS::S3::Bucket": _bucket,
+    "AWS::S3::BucketPolicy": _resource_policy,
+    "AWS::SNS::TopicPolicy": _resource_policy,
+    "AWS::SQS::QueuePolicy": _resource_policy,
+    "AWS::KMS::Key": _resource_policy,
+    "AWS::EC2::Subnet": _subnet,
+    "AWS::Lambda::Url": _function_url,
+    "AWS::ElasticLoadBalancingV2::LoadBalancer": _load_balancer,
+    "AWS::FSx::FileSystem": _file_system,
+}
+
+
+def facts_of_configuration(config: Config) -> frozenset[Fact]:
+    """Return every fact of a cluster configuration."""
+    return frozenset(_of_configuration(config))
+
+
+def _of_configuration(config: Config) -> Iterator[Fact]:
+    head = config.get("HeadNode") or {}
+    # ParallelCluster opens port 22 to the internet where AllowedIps is missing.
+    default = (head.get("Ssh") or {}).get("AllowedIps", "0.0.0.0/0")
+    nodes: list[tuple[str, Mapping[str, Any]]] = [("HeadNode", head)] if head else []
+    nodes += [
+        (f"LoginNodes.Pools[{pool.get('Name')}]", pool)
+        for pool in (config.get("LoginNodes") or {}).get("Pools") or []
+    ]
+    for place, node in nodes:
+        allowed = (node.get("Ssh") or {}).get("AllowedIps", default)
+        yield _ingress(place, {"CidrIp": allowed, "IpProtocol": "tcp", "FromPort": 22, "ToPort": 22})
+        yield from _of_node(place, node)
+    for queue in (config.get("Scheduling") or {}).get("SlurmQueues") or []:
+        yield from _of_node(f"SlurmQueues[{queue.get('Name')}]", queue)
+
+
+def _of_node(place: str, node: Mapping[str, Any]) -> Iterator[Fact]:
+    iam, network = node.get("Iam") or {}, node.get("Networking") or {}
+    for policy in iam.get("AdditionalIamPolicies") or []:
+        yield _managed_policy(place, str(policy.get("Policy")))
+    for access in iam.get("S3Access") or []:
+        verb = "read and write" if access.get("EnableWriteAccess") else "read"
+        key = text(access.get("KeyName")) or "*"
+        yield Fact(Kind.RIGHT, place, f"{verb} of S3 on {text(access.get('BucketName'))}/{key}")
+    if network.get("ElasticIp"):
+        yield Fact(Kind.EXPOSURE, place, "has a public address")
+    if network.get("AssignPublicIp"):
+        yield Fact(Kind.EXPOSURE, place, "nodes get public addresses")
