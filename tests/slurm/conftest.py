@@ -46,7 +46,8 @@ def accounting(slurm_root: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     """A head node with database and slurmdbd, without slurmctld."""
     with Lab(tmp_path_factory.mktemp("accounting"), slurm_root) as lab:
         cluster = Cluster(lab)
-        policy = policy_for_lab("kait-seed")
+        # No partition of it names a QOS, so slurmctld starts on an empty database.
+        policy = SlurmPolicy()
         write_policy(cluster, parallelcluster_conf(policy, cluster.version), policy)
         cluster.start_accounting()
         cluster.learn_resources()

@@ -88,21 +88,27 @@ def test_a_job_sees_its_own_gpus_only(hardened: Cluster) -> None:
 
 def test_accounting_has_every_job_with_its_gpus(hardened: Cluster) -> None:
     jobs = [
-        hardened.submit("alice", "--gres=gpu:2", *GPU[1:], script="true"),
-        hardened.submit("bob", "-p", "exclusive", "-N2", *GPU, script="true"),
+        hardened.submit("alice", "--gres=gpu:2", *GPU[1:], script="sleep 2"),
+        hardened.submit("bob", "-p", "exclusive", "-N2", *GPU, script="sleep 2"),
     ]
     for job in jobs:
         hardened.wait_state(job, "COMPLETED")
 
     def recorded() -> list[str]:
-        shown = hardened.head.run(
-            "sacct", "-anXPj", ",".join(jobs), "-o", "user,account,partition,state,alloctres"
-        )
-        return [line for line in shown.splitlines() if "COMPLETED" in line]
+        fields = "user,account,partition,state,alloctres"
+        return hardened.head.run("sacct", "-anXPj", ",".join(jobs), "-o", fields).splitlines()
 
-    lines = wait_until(lambda: recorded() if len(recorded()) == 2 else None, "both in sacct")
-    assert lines[0].startswith("alice|general|normal|COMPLETED|") and "gres/gpu=2" in lines[0]
-    assert lines[1].startswith("bob|priority|exclusive|COMPLETED|") and "gres/gpu=16" in lines[1]
+    def complete() -> bool:
+        lines = recorded()
+        return (
+            len(lines) == 2
+            and lines[0].startswith("alice|general|normal|COMPLETED|")
+            and lines[1].startswith("bob|priority|exclusive|COMPLETED|")
+        )
+
+    wait_until(complete, lambda: f"both in sacct: {recorded()}")
+    assert "gres/gpu=2" in recorded()[0]
+    assert "gres/gpu=16" in recorded()[1]
 
 
 def test_limits_and_associations_are_enforced(hardened: Cluster) -> None:

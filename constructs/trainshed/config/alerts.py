@@ -6,7 +6,7 @@ import re
 from typing import Annotated, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from ..records import OnChange, Record, is_token
 from .faults import Fault, refuse
@@ -148,7 +148,7 @@ class Alerts(Record):
         return self
 
 
-class _RoutesJson(_Routes):
+class _RoutesJson(BaseModel):
     channels: SeverityChannels
     institutions: dict[str, SeverityChannels]
     mention: str

@@ -65,8 +65,8 @@ class Assumptions(BaseModel):
     """GB of logs a month from each node."""
     flow_logs_gb: Amount = Range.of(1, 20)
     """GB a month of the VPC's flow log."""
-    alarms: Amount = Range.of(5, 30)
-    """CloudWatch alarms: ParallelCluster's own and those of the alerts."""
+    alarms: Amount | None = None
+    """CloudWatch alarms. Default: 4 to 8 of ParallelCluster, 13 to 20 more with alerts."""
 
 
 class OwnPrice(BaseModel):

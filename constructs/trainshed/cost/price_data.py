@@ -203,5 +203,6 @@ cloudwatch:alarm          alarm-month   0.10   -      same            US SEOUL
 cloudwatch:dashboard      month         3.00   -      same            US SEOUL
 kms:key                   month         1.00   -      same            US SEOUL
 secret                    month         0.40   -      same            US SEOUL
+budget                    month         0      0.62   same            US SEOUL
 route53:zone              month         0.50   -      same            US SEOUL
 """

@@ -7,18 +7,20 @@ from decimal import Decimal
 
 from .. import facts
 from ..config import ExistingVpc, Institution, Lustre
-from .amounts import Range
+from ..quotas.needs import ISOLATED_INTERFACE_ENDPOINTS
+from .amounts import NOTHING, Range
 from .estimate import Item
 from .market import Market, unknown
 from .own_prices import Assumptions
 
-# Interface endpoints of an isolated network; a test compares it with trainshed.network, which
-# cannot be imported here.
-INTERFACE_ENDPOINTS = 15
-
 # CloudWatch pricing page, "detailed monitoring": EC2 sends seven metrics an instance, at the
 # price of custom ones.
 METRICS_AN_INSTANCE = 7
+
+# ParallelCluster 3.16.1 watches head and login nodes; trainshed.alerts makes 13 and more with
+# events of the account.
+ALARMS_OF_CLUSTER = Range.of(4, 8)
+ALARMS_OF_ALERTS = Range.of(13, 20)
 
 # CloudWatch Logs keeps what it takes in compressed; how far depends on the logs.
 STORED_SHARE = Range.of("0.1", 1)
@@ -102,7 +104,9 @@ def network_items(
         )
         yield market.hours("Network", "Public IPv4 address of the NAT gateway", 1, "ipv4:hour")
     else:
-        yield market.hours("Network", "Interface endpoints", INTERFACE_ENDPOINTS, "endpoint:hour")
+        yield market.hours(
+            "Network", "Interface endpoints", ISOLATED_INTERFACE_ENDPOINTS, "endpoint:hour"
+        )
         yield market.item(
             "Network",
             "Traffic through interface endpoints",
@@ -139,17 +143,24 @@ def monitoring_items(
             nodes * Range.of(METRICS_AN_INSTANCE),
             "cloudwatch:metric",
         )
+    alarms = ALARMS_OF_CLUSTER + (ALARMS_OF_ALERTS if institution.alerts else NOTHING)
     yield market.item(
-        "Monitoring", "Alarms", assumptions.alarms, "cloudwatch:alarm", assumed="number assumed"
+        "Monitoring",
+        "Alarms",
+        assumptions.alarms or alarms,
+        "cloudwatch:alarm",
+        assumed="number assumed",
     )
     if fleet.monitoring.dashboard:
         yield market.item("Monitoring", "Dashboard", Range.of(1), "cloudwatch:dashboard")
     if fleet.accounting:
         yield market.item("Monitoring", "Secret of the Slurm database", Range.of(1), "secret")
         yield unknown("Monitoring", "Slurm database", "it is not made here")
-    if getattr(institution, "alerts", None):
+    if institution.alerts:
         yield market.item("Monitoring", "Key of the alert topic", Range.of(1), "kms:key")
-        yield market.item("Monitoring", "Secret of the alerts", Range.of(1), "secret")
+        yield market.item("Monitoring", "Secret of Slack", Range.of(1), "secret")
+        if institution.alerts.budget_usd_per_month:
+            yield market.item("Monitoring", "Budget", Range.of(1), "budget")
     yield unknown(
         "Monitoring",
         "Calls of Lambda, SNS, SQS and DynamoDB",

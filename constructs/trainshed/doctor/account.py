@@ -12,6 +12,9 @@ from ..config import Institution
 from ..quotas import Need, quota_needs, request_command
 from .verdict import Check, Clients, Run, Verdict, error_code, not_ready, ready
 
+ACCOUNT = "account"
+"""Name of the check that every other one depends on."""
+
 # Highest requiresBootstrapStackVersion in assemblies of aws-cdk-lib 2.275.0, seen 2026-11-29.
 BOOTSTRAP_VERSION = 8
 BOOTSTRAP_PARAMETER = "/cdk-bootstrap/hnb659fds/version"
@@ -31,7 +34,7 @@ def account_check(institution: Institution) -> Check:
             )
         return ready(f"{identity['Arn']}")
 
-    return Check("account", "sts:GetCallerIdentity", run)
+    return Check(ACCOUNT, "sts:GetCallerIdentity", run)
 
 
 def account_checks(institution: Institution) -> Iterator[Check]:

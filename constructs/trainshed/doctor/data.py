@@ -42,9 +42,13 @@ def data_checks(institution: Institution) -> Iterator[Check]:
             "fsx:DescribeDataRepositoryAssociations",
             _links(institution, storage.existing),
         )
+    secrets = {}
     if institution.fleet.accounting:
-        arn = institution.fleet.accounting.password_secret_arn
-        yield Check("secret of the Slurm database", "secretsmanager:DescribeSecret", _secret(arn))
+        secrets["Slurm database"] = institution.fleet.accounting.password_secret_arn
+    if institution.alerts:
+        secrets["Slack"] = institution.alerts.slack_secret_arn
+    for whose, arn in secrets.items():
+        yield Check(f"secret of {whose}", "secretsmanager:DescribeSecret", _secret(arn))
     if institution.fleet.backend == "parallelcluster":
         yield Check("ParallelCluster's Lambda layer", "s3:GetObject", _layer(institution))
 
@@ -202,7 +206,7 @@ def _secret(arn: str) -> Run:
                 raise
             return not_ready(
                 f"there is no secret {arn}",
-                "aws secretsmanager create-secret --name NAME --secret-string file://password, "
+                "aws secretsmanager create-secret --name NAME --secret-string file://secret, "
                 "and give its ARN",
             )
         if found.get("DeletedDate"):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
 from ..config import Institution
-from .account import account_check, account_checks
+from .account import ACCOUNT, account_check, account_checks
 from .capacity import capacity_checks
 from .data import data_checks
 from .network import network_checks
@@ -93,25 +94,40 @@ def diagnose(
     """
     end = time.monotonic() + timeout_seconds
     first = account_check(institution)
-    who = _ask_all([first], clients, end)[0]
+    who = ask_all([first], clients, end)[0]
     checks = checks_of(institution)
     if who.verdict.status is not Status.READY:
         skipped = unknown("not asked, since the account is not right", "see account")
         return (who, *(Answer(check.name, check.permission, skipped) for check in checks))
-    return (who, *_ask_all(checks, clients, end))
+    return (who, *ask_all(checks, clients, end))
 
 
-def _ask_all(checks: Sequence[Check], clients: Clients, end: float) -> list[Answer]:
-    pool = ThreadPoolExecutor(max_workers=WORKERS)
-    try:
-        futures = [pool.submit(_ask, check, clients) for check in checks]
-        wait(futures, timeout=max(0, end - time.monotonic()))
-        return [
-            Answer(check.name, check.permission, _verdict(future))
-            for check, future in zip(checks, futures, strict=True)
-        ]
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+def ask_all(checks: Sequence[Check], clients: Clients, end: float) -> list[Answer]:
+    """Ask side by side, and wait until a time of ``time.monotonic``."""
+    futures: list[Future[Verdict]] = [Future() for _ in checks]
+    waiting = deque(zip(checks, futures, strict=True))
+    for _ in range(min(WORKERS, len(checks))):
+        # Daemons: a question that hangs does not keep the command from ending.
+        threading.Thread(target=_work, args=(waiting, clients), daemon=True).start()
+    wait(futures, timeout=max(0, end - time.monotonic()))
+    waiting.clear()
+    return [
+        Answer(check.name, check.permission, _verdict(future))
+        for check, future in zip(checks, futures, strict=True)
+    ]
+
+
+def _work(waiting: deque[tuple[Check, Future[Verdict]]], clients: Clients) -> None:
+    while waiting:
+        try:
+            check, future = waiting.popleft()
+        except IndexError:
+            # Another thread took the last one.
+            return
+        try:
+            future.set_result(ask(check, clients))
+        except Exception as error:
+            future.set_exception(error)
 
 
 def _verdict(future: Future[Verdict]) -> Verdict:
@@ -120,7 +136,7 @@ def _verdict(future: Future[Verdict]) -> Verdict:
     return future.result()
 
 
-def _ask(check: Check, clients: Clients) -> Verdict:
+def ask(check: Check, clients: Clients) -> Verdict:
     """Ask one question; an error of AWS that the check did not expect is a verdict too."""
     try:
         return check.run(clients)
@@ -142,6 +158,15 @@ def _ask(check: Check, clients: Clients) -> Verdict:
 
 
 def exit_code(answers: Iterable[Answer], *, strict: bool = False) -> int:
-    """Return 1 where something is not ready, or (strict) not known; else 0."""
-    bad = {Status.NOT_READY, Status.UNKNOWN} if strict else {Status.NOT_READY}
-    return int(any(answer.verdict.status in bad for answer in answers))
+    """Return 1 where something is not ready, the account is not known, or (strict) anything is."""
+    return int(any(_is_bad(answer, strict) for answer in answers))
+
+
+def _is_bad(answer: Answer, strict: bool) -> bool:
+    match answer.verdict.status:
+        case Status.READY:
+            return False
+        case Status.NOT_READY:
+            return True
+        case Status.UNKNOWN:
+            return strict or answer.check == ACCOUNT

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..config import Institution, S3Link
+from ..config.alerts import Alerts
 from .svg import CODE_SIZE, arrow, box, element, fitted, group, words
 
 LINK_STEP = 32
@@ -31,7 +32,7 @@ class Note:
         return 52 + 21 * len(self.lines)
 
 
-def notes(institution: Institution, alerts_to: Sequence[str]) -> list[Note]:
+def notes(institution: Institution) -> list[Note]:
     """Return the cards above S3's."""
     fleet = institution.fleet
     monitoring = fleet.monitoring
@@ -39,11 +40,21 @@ def notes(institution: Institution, alerts_to: Sequence[str]) -> list[Note]:
     watched += ["metrics each minute"] if monitoring.detailed else []
     watched += ["dashboard, alarms"] if monitoring.dashboard else ["alarms"]
     found = [Note("CloudWatch", tuple(watched))]
-    if alerts_to:
-        found.append(Note("Alerts", tuple(alerts_to), "alert"))
+    if institution.alerts:
+        found.append(Note("Alerts", _ways(institution.alerts), "alert"))
     if fleet.accounting:
         found.append(Note("Slurm database", (fleet.accounting.host,)))
     return found
+
+
+def _ways(alerts: Alerts) -> tuple[str, ...]:
+    routes = alerts.routes
+    channels = len({routes.critical, routes.warning, routes.info})
+    lines = [f"Slack, {channels} channel{'' if channels == 1 else 's'}"]
+    lines.append(f"e-mail, {alerts.operators[0]}")
+    if alerts.budget_usd_per_month:
+        lines.append(f"budget, {alerts.budget_usd_per_month:,.0f} USD")
+    return tuple(lines)
 
 
 def note_card(note: Note, x: float, y: float, width: float) -> str:

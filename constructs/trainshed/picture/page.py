@@ -47,7 +47,7 @@ from .svg import CODE_SIZE, arrow, box, element, fitted, group, line, words
 SCOPE = "trainshed-picture"
 
 
-def picture(institution: Institution, *, alerts_to: Sequence[str] = ()) -> str:
+def picture(institution: Institution) -> str:
     """Draw what an institution gets, as SVG: the same bytes for the same institution.
 
     It follows the reader's light or dark colours, needs no font, image or script, and says in
@@ -55,7 +55,6 @@ def picture(institution: Institution, *, alerts_to: Sequence[str] = ()) -> str:
 
     Args:
         institution: The institution.
-        alerts_to: Where alerts go, such as ``Slack #gpu-alerts``. Default: nothing is shown.
     """
     queues = queue_facts(institution)
     places = places_of(institution, queues)
@@ -71,7 +70,7 @@ def picture(institution: Institution, *, alerts_to: Sequence[str] = ()) -> str:
         *_machines(institution, places),
         *_queues(queues, places),
         *_lustre(institution, places),
-        *_rail(institution, places, alerts_to),
+        *_rail(institution, places),
         *_legend(queues, height),
     ]
     return (
@@ -189,9 +188,9 @@ def _cable(institution: Institution, places: Places) -> Iterator[str]:
     yield words(middle, fabric + 4.5, text, "pill-text storage", anchor="middle")
 
 
-def _rail(institution: Institution, places: Places, alerts_to: Sequence[str]) -> Iterator[str]:
+def _rail(institution: Institution, places: Places) -> Iterator[str]:
     y = places.cards
-    for note in notes(institution, alerts_to):
+    for note in notes(institution):
         yield note_card(note, RAIL_LEFT, y, RAIL_WIDTH)
         y += note.height + GAP
     if institution.storage.links:

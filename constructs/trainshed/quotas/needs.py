@@ -12,7 +12,7 @@ from .. import facts
 from ..config import CapacityBlock, Institution, NewVpc, Queue, Spot
 from ..config.capacity import reserved_nodes
 from ..config.fleet_rules import addresses_needed
-from ..config.lustre_rules import deployment
+from ..config.lustre_rules import deployment, storage_kind
 from ..launch import efa_interfaces
 from ..records import is_token
 from ..subnets import ADDRESSES_KEPT_BY_AWS, subnet_plan
@@ -122,9 +122,7 @@ def _blocks(institution: Institution) -> Iterator[Need]:
 def _storage(institution: Institution) -> Iterator[Need]:
     storage, fleet = institution.storage, institution.fleet
     if storage.lustre:
-        kind = facts.lustre.capacity_quota(
-            deployment(storage.lustre), "HDD" if storage.lustre.storage_type == "hdd" else "SSD"
-        )
+        kind = facts.lustre.capacity_quota(deployment(storage.lustre), storage_kind(storage.lustre))
         lustre = Quota(kind.name, "fsx", kind.code, kind.default_gib, "GiB")
         yield Need(lustre, storage.lustre.capacity_gib, "the shared file system")
     links = Quota("Links to S3 of one file system", "", "", facts.lustre.MAX_ASSOCIATIONS)

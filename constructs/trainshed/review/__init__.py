@@ -5,9 +5,11 @@ differs.
 """
 
 from .capacity import CapacitySpan
+from .comment import markdown, markdown_of
 from .compare import review, review_many
 from .effects import Effect, Finding
 from .guards import Stop
+from .page import html, html_of
 from .replacement import MissingSchemasError
 from .resources import Action, ResourceChange
 from .result import FileDiff, Review, RuleChange
@@ -26,6 +28,10 @@ __all__ = [
     "Review",
     "RuleChange",
     "Stop",
+    "html",
+    "html_of",
+    "markdown",
+    "markdown_of",
     "review",
     "review_many",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +17,8 @@ Template = Mapping[str, Any]
 # Assets that people read: scripts and the code of functions.
 READABLE = {".sh", ".py", ".js", ".json", ".yaml", ".conf"}
 LARGEST_ASSET_BYTES = 200_000
+# What the CDK calls the resource inside a construct; people know the construct.
+_INNER = re.compile("(/Resource|/Default)+$")
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,8 @@ def _said(metadata: Template) -> tuple[dict[str, str], dict[tuple[str, str], str
     paths: dict[str, str] = {}
     acknowledged: dict[tuple[str, str], str] = {}
     for construct, entries in metadata.items():
-        path = construct.strip("/").partition("/")[2].removesuffix("/Resource") or construct[1:]
+        path = construct.strip("/").partition("/")[2]
+        path = _INNER.sub("", path) or construct.strip("/")
         for entry in entries:
             if entry["type"] == "aws:cdk:logicalId":
                 paths[entry["data"]] = path
@@ -157,6 +161,7 @@ def asset_texts(stacks: Mapping[str, Stack]) -> dict[str, str]:
             files = [path] if path.is_file() else sorted(path.rglob("*"))
             for file in files:
                 if file.suffix in READABLE and file.stat().st_size <= LARGEST_ASSET_BYTES:
-                    inside = "" if file == path else f"/{file.relative_to(path).as_posix()}"
-                    texts[name + inside] = file.read_text(errors="replace")
+                    inside = f"/{file.relative_to(path).as_posix()}" if file != path else ""
+                    suffix = inside or file.suffix
+                    texts[name + suffix] = file.read_text(errors="replace")
     return texts

@@ -33,7 +33,8 @@ class CapacitySpan:
 
 def spans(institution: Institution) -> tuple[CapacitySpan, ...]:
     """Return the capacity of every queue, in the order of the file."""
-    return tuple(_span(name, queue, institution) for name, queue in institution.fleet.queues.items())
+    queues = institution.fleet.queues.items()
+    return tuple(_span(name, queue, institution) for name, queue in queues)
 
 
 def _span(name: str, queue: Queue, institution: Institution) -> CapacitySpan:

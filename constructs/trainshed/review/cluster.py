@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from .effects import Effect, Finding
 from .resource_findings import CLUSTER
 from .resources import Comparison
-from .update_policy import Change, Judge
+from .update_changes import Change
+from .update_policy import Judge
 from .values import leaves, references, text
 
 Config = dict[str, Any]
@@ -32,11 +34,11 @@ def clusters(comparison: Comparison) -> Iterator[tuple[str, Config, Config]]:
             before = comparison.base[name].resources.get(id)
             if before is not None and after["Type"] == before["Type"] == CLUSTER:
                 yield (
-                    str(text(after["Properties"].get("ClusterName"))),
+                    text(after["Properties"].get("ClusterName")),
                     configuration(before["Properties"].get(CONFIGURATION)),
                     configuration(
                         after["Properties"].get(CONFIGURATION),
-                        lambda id, stack=name: comparison.becomes_new(stack, id),
+                        partial(comparison.becomes_new, name),
                     ),
                 )
 
@@ -62,7 +64,7 @@ def configuration(value: Any, becomes_new: Callable[[str], bool] = lambda id: Fa
         if isinstance(part, str):
             written += part
             # Whether what follows stands inside quotes: a number is given without.
-            inside ^= part.replace('\\\\', "").replace('\\"', "").count('"') % 2 == 1
+            inside ^= part.replace("\\\\", "").replace('\\"', "").count('"') % 2 == 1
         else:
             name = _name(part, becomes_new)
             written += name if inside else json.dumps(name)
@@ -90,17 +92,24 @@ def cluster_findings(base: Config, head: Config) -> Iterator[Finding]:
 
 def _leaf(change: Change) -> tuple[str, Any, Any]:
     """Return the one leaf that a changed section differs in; the section where it is several."""
-    found = list(leaves(change.before, change.after))
+    place, before, after = change.place, change.before, change.after
+    found = list(leaves(before, after))
     if len(found) == 1:
         path, before, after = found[0]
-        return ".".join((change.place, *path)), before, after
-    return change.place, change.before, change.after
+        place = ".".join((place, *path))
+    if isinstance(before, list) and isinstance(after, list):
+        return (
+            place,
+            [item for item in before if item not in after],
+            [item for item in after if item not in before],
+        )
+    return place, before, after
 
 
 def _sentence(change: Change, effect: Effect, judge: Judge) -> str:
     if change.policy == "RESIZE_UPDATE_STRATEGY_ON_REMOVE":
         return _resized(change, effect)
-    if "QueueUpdateStrategy" == change.key:
+    if change.key == "QueueUpdateStrategy":
         return "Counts from this update on."
     if change.key in KEYS and effect is Effect.REFUSED:
         return KEYS[change.key]
@@ -115,7 +124,10 @@ def _sentence(change: Change, effect: Effect, judge: Judge) -> str:
 def _resized(change: Change, effect: Effect) -> str:
     what = {"SlurmQueues": "queue", "ComputeResources": "compute resource"}.get(change.key)
     if effect is Effect.LIVE:
-        return f"The new {what} comes up beside the others." if what else "More nodes may join."
+        if what:
+            return f"The new {what} comes up beside the others."
+        more = (change.after or 0) > (change.before or 0)
+        return f"{'More' if more else 'Fewer'} nodes {NODES[change.key]}."
     taken = f"a {what} away" if what else "nodes away"
     if effect is Effect.REPLACES_NODES:
         return f"TERMINATE takes {taken} at once: the jobs on them end."
@@ -125,6 +137,7 @@ def _resized(change: Change, effect: Effect) -> str:
     )
 
 
+NODES = {"MaxCount": "may run", "MinCount": "run even when idle"}
 KEYS = {
     "FileSystemId": "The cluster cannot move to another file system in place: it needs a new one.",
     "ClusterName": "A cluster keeps its name: another name is another cluster.",
@@ -141,7 +154,9 @@ SENTENCES = {
 }
 
 
-def property_findings(before: Mapping[str, Any], after: Mapping[str, Any], place: str) -> Iterator[Finding]:
+def property_findings(
+    before: Mapping[str, Any], after: Mapping[str, Any], place: str
+) -> Iterator[Finding]:
     """Yield what the resource of a cluster says beside its configuration."""
     for path, was, now in leaves(before, after):
         if path[0] == CONFIGURATION:

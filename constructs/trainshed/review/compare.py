@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -132,29 +132,41 @@ def _version(assembly: Assembly, name: str) -> Version:
 
 def compare(name: str, base: Version, head: Version, accepted: Collection[str] = ()) -> Review:
     """Compare two versions of one institution."""
-    findings = list(_findings(base, head))
-    if base.is_there and not head.is_there:
-        findings = [_gone(name)]
-    before, after = base.facts(), head.facts() if head.is_there else base.facts()
+    is_gone = base.is_there and not head.is_there
+    findings = [_gone(name)] if is_gone else _merged(_findings(base, head))
+    before, after = base.facts(), (base if is_gone else head).facts()
     gained, lost = _sorted(after - before), _sorted(before - after)
     comparison = Comparison(base.stacks, head.stacks)
     return Review(
         name=name,
-        findings=tuple(
-            sorted(findings, key=lambda finding: (-finding.effect.rank, finding.place))
-        ),
+        findings=tuple(sorted(findings, key=lambda finding: (-finding.effect.rank, finding.place))),
         gained=gained,
         lost=lost,
-        files=tuple(_file_diffs(base.files, head.files)) if head.is_there else (),
+        files=() if is_gone else tuple(_file_diffs(base.files, head.files)),
         resources=tuple(comparison.changes()),
-        rules=tuple(_rules(base, head)) if head.is_there else (),
+        rules=() if is_gone else tuple(_rules(base, head)),
         capacity=spans(head.institution) if head.institution else (),
         capacity_before=spans(base.institution) if base.institution else (),
         stops=tuple(stops(findings, gained, accepted)),
         left_out=tuple(_left_out(base, head)),
         is_new=head.is_there and not base.is_there,
-        is_gone=base.is_there and not head.is_there,
+        is_gone=is_gone,
     )
+
+
+def _merged(findings: Iterable[Finding]) -> list[Finding]:
+    """Make one of the findings that say the same of the same place."""
+    groups: dict[tuple[str, Effect, str], list[Finding]] = {}
+    for each in findings:
+        groups.setdefault((each.place, each.effect, each.sentence), []).append(each)
+    return [
+        replace(
+            group[0],
+            before=", ".join(each.before for each in group if each.before),
+            after=", ".join(each.after for each in group if each.after),
+        )
+        for group in groups.values()
+    ]
 
 
 def _findings(base: Version, head: Version) -> Iterator[Finding]:
@@ -223,24 +235,21 @@ def _file_diffs(base: Mapping[str, str], head: Mapping[str, str]) -> Iterator[Fi
 
 def _rules(base: Version, head: Version) -> Iterator[RuleChange]:
     before, after = _acknowledged(base), _acknowledged(head)
-    found_before = {(place, rule, words) for place, rule, words in base.violations}
-    for is_new, mine, theirs in ((True, after, before), (False, before, after)):
-        for place, rule, words in sorted(mine - theirs):
-            yield RuleChange(is_new, True, place, rule, words)
-    for is_new, mine, theirs in (
-        (True, head.violations, found_before),
-        (False, found_before, head.violations),
+    for is_acknowledged, old, new in (
+        (False, base.violations, head.violations),
+        (True, before, after),
     ):
-        for place, rule, words in sorted(mine - theirs):
-            yield RuleChange(is_new, False, place, rule, words)
+        for is_new, mine in ((True, new - old), (False, old - new)):
+            for place, rule, words in sorted(mine):
+                yield RuleChange(is_new, is_acknowledged, place, rule, words)
 
 
-def _acknowledged(version: Version) -> set[tuple[str, str, str]]:
-    return {
+def _acknowledged(version: Version) -> frozenset[tuple[str, str, str]]:
+    return frozenset(
         (f"{name}/{path}", rule, reason)
         for name, stack in version.stacks.items()
         for (path, rule), reason in stack.acknowledged.items()
-    }
+    )
 
 
 def _left_out(base: Version, head: Version) -> Iterator[str]:

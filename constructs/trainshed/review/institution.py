@@ -83,7 +83,7 @@ def _in_mapping(
         before, after = base.get(key), head.get(key)
         if before == after:
             continue
-        if isinstance(before, BaseModel) and type(before) is type(after):
+        if isinstance(before, BaseModel) and isinstance(after, type(before)):
             yield from _in_record(before, after, (*path, key))
         else:
             # What comes new has nothing running that it could disturb.

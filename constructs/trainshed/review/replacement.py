@@ -65,7 +65,8 @@ def replacing_paths(resource_type: str, region: str) -> tuple[tuple[Path, bool],
     """
     schema = _schema(resource_type, region)
     found = [(_path(pointer), False) for pointer in schema.get("createOnlyProperties", [])]
-    found += [(_path(pointer), True) for pointer in schema.get("conditionalCreateOnlyProperties", [])]
+    maybe = schema.get("conditionalCreateOnlyProperties", [])
+    found += [(_path(pointer), True) for pointer in maybe]
     found += [(path, False) for path in DOCUMENTED.get(resource_type, ())]
     return tuple(found)
 

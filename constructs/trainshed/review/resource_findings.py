@@ -1,4 +1,7 @@
-"""Changes of resources, in the words of those who have to live with them."""
+"""Changes of resources, in the words of those who have to live with them.
+
+Only what somebody has to know makes a finding: every change is in the list of resources.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,6 @@ from .resources import Action, ResourceChange, property_leaves
 from .values import Path, at, text
 
 CLUSTER = "Custom::TrainshedParallelCluster"
-
-# Types whose parts nobody wants to read one by one: the sections on security and capacity do.
-QUIET = {"AWS::CDK::Metadata", "AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::Role"}
 
 
 def resource_findings(changes: Iterable[ResourceChange]) -> Iterator[Finding]:
@@ -28,7 +28,7 @@ def resource_findings(changes: Iterable[ResourceChange]) -> Iterator[Finding]:
             case Action.REMOVED:
                 yield from _removed(change)
             case Action.REPLACED | Action.MAY_BE_REPLACED:
-                yield _replaced(change)
+                yield from _replaced(change)
             case Action.TYPE_CHANGED:
                 yield _finding(
                     change,
@@ -68,8 +68,8 @@ def _cluster(change: ResourceChange) -> Iterator[Finding]:
 def _removed(change: ResourceChange) -> Iterator[Finding]:
     noun = STATEFUL.get(change.resource_type)
     if noun is None:
-        if change.resource_type not in QUIET:
-            yield _finding(change, Effect.LIVE, "It is deleted; it holds nothing.")
+        if change.resource_type in REMOVED:
+            yield _finding(change, Effect.LIVE, REMOVED[change.resource_type])
         return
     if not change.is_retained:
         sentence = f"The {noun} is deleted: {_loss(change.resource_type)}"
@@ -82,33 +82,41 @@ def _removed(change: ResourceChange) -> Iterator[Finding]:
         yield _finding(change, _orphaned(change.resource_type), sentence)
 
 
-def _replaced(change: ResourceChange) -> Finding:
+def _replaced(change: ResourceChange) -> Iterator[Finding]:
     noun = STATEFUL.get(change.resource_type)
     before, after = _single(change)
     why = ", ".join(".".join(path) for path in change.causes)
     may = "may make" if change.action is Action.MAY_BE_REPLACED else "makes"
-    cause = f"CloudFormation {may} a new one, since {why} cannot change in place"
+    cause = f"CloudFormation {may} a new one, since {why} cannot change in place."
     if noun is None:
-        effect, after_words = REPLACED.get(change.resource_type, (Effect.LIVE, ""))
-        return _finding(change, effect, f"{cause}. {after_words}".strip(), before, after)
-    if not change.is_retained:
-        sentence = f"{cause}. The old {noun} is deleted: {_loss(change.resource_type)}"
-        return _finding(change, Effect.LOSES_DATA, sentence, before, after)
-    sentence = f"{cause}. The new {noun} is empty; the old one is retained and nothing uses it."
-    if ("LustreConfiguration", "PerUnitStorageThroughput") in change.causes:
-        sentence += (
-            " FSx itself can change the throughput in place: aws fsx update-file-system, then "
-            "the file."
-        )
-    return _finding(change, _orphaned(change.resource_type), sentence, before, after)
+        if change.resource_type in REPLACED:
+            effect, words = REPLACED[change.resource_type]
+            yield _finding(change, effect, f"{cause} {words}", before, after)
+        return
+    if change.is_retained:
+        effect = _orphaned(change.resource_type)
+        sentence = f"{cause} The new {noun} is empty; the old one is retained and nothing uses it."
+    else:
+        effect = Effect.LOSES_DATA
+        sentence = f"{cause} The old {noun} is deleted: {_loss(change.resource_type)}"
+    if THROUGHPUT in change.causes:
+        sentence += f" {THROUGHPUT_ADVICE}"
+    yield _finding(change, effect, sentence, before, after)
+
+
+THROUGHPUT = ("LustreConfiguration", "PerUnitStorageThroughput")
+THROUGHPUT_ADVICE = (
+    "FSx itself changes the throughput in place: call aws fsx update-file-system, then deploy."
+)
 
 
 def _single(change: ResourceChange) -> tuple[Any, Any]:
     """Return the values of the first cause that has two."""
     for cause in change.causes:
         sides = (change.before or {}, change.after or {})
-        before, after = (at(side.get("Properties", {}), cause) for side in sides)
-        if before != after:
+        values = [at(side.get("Properties", {}), cause) for side in sides]
+        if values[0] != values[1]:
+            before, after = (value and f"{cause[-1]} {text(value)}" for value in values)
             return before, after
     return None, None
 
@@ -125,7 +133,18 @@ LOSSES = {
     "AWS::EC2::CapacityReservation": "AWS may not have these instances again.",
     "AWS::KMS::Key": "what is encrypted with it can never be read again.",
 }
+IN_USE = "What runs in the old one cannot move, and AWS deletes it only when it is empty."
+REMOVED = {
+    "AWS::CloudWatch::Alarm": "Nobody hears of this any more.",
+    "AWS::EC2::NatGateway": "Nodes lose their way to the internet.",
+    "AWS::EC2::VPCEndpoint": "Nodes lose the private way to this service.",
+    "AWS::FSx::DataRepositoryAssociation": "Files and objects stay, no longer in step.",
+    "AWS::SNS::Topic": "Its subscribers hear nothing more.",
+    "AWS::SQS::Queue": "Messages that wait in it are lost.",
+}
 REPLACED: dict[str, tuple[Effect, str]] = {
+    "AWS::EC2::VPC": (Effect.REFUSED, IN_USE),
+    "AWS::EC2::Subnet": (Effect.REFUSED, IN_USE),
     "AWS::EC2::Instance": (Effect.REPLACES_NODES, "The old instance goes with its disks."),
     "AWS::EC2::NatGateway": (Effect.LIVE, "Open connections to the internet break once."),
     "AWS::EC2::EIP": (Effect.LIVE, "The public address changes: firewalls elsewhere may know it."),
@@ -137,20 +156,12 @@ REPLACED: dict[str, tuple[Effect, str]] = {
 
 
 def _changed(change: ResourceChange) -> Iterator[Finding]:
-    found = property_leaves(change.before or {}, change.after or {})
-    told: set[Path] = set()
-    for path, before, after in found:
+    for path, before, after in property_leaves(change.before or {}, change.after or {}):
         rule = _rule(change.resource_type, path)
         verdict = rule(before, after) if rule else None
         if verdict:
-            told.add(path)
             place = f"{change.place} {'.'.join(path)}"
             yield Finding(place, text(before), text(after), *verdict)
-    rest = [leaf for leaf in found if leaf[0] not in told]
-    if rest and change.resource_type not in QUIET:
-        names = ", ".join(dict.fromkeys(".".join(path) for path, _, _ in rest))
-        values = rest[0][1:] if len(rest) == 1 else (None, None)
-        yield _finding(change, Effect.LIVE, f"Changed in place: {names}.", *values)
     yield from _less_protected(change)
 
 
@@ -177,7 +188,8 @@ def _lustre_capacity(before: Any, after: Any) -> Verdict:
 
 def _fewer_reserved(before: Any, after: Any) -> Verdict:
     if isinstance(before, int) and isinstance(after, int) and after < before:
-        return Effect.LIVE, f"Gives up {before - after} reserved instances; AWS may not have them again."
+        gone = before - after
+        return Effect.LIVE, f"Gives up {gone} reserved instances; AWS may not have them again."
     return Effect.LIVE, "Reserves more instances, if AWS has them: the deployment fails otherwise."
 
 

@@ -81,10 +81,8 @@ class Comparison:
     def changes(self) -> Iterator[ResourceChange]:
         """Yield every change, stack by stack; new and removed stacks are told elsewhere."""
         for name, head in self.head.items():
-            if name not in self.base or head.template == self.base[name].template:
-                if not any(stack == name for stack, _ in self.replaced):
-                    continue
-            yield from self._in_stack(self.base[name], head)
+            if name in self.base:
+                yield from self._in_stack(self.base[name], head)
 
     def becomes_new(self, stack: str, logical_id: str) -> bool:
         """Tell whether a reference from this stack points to something that is replaced."""
@@ -108,8 +106,8 @@ class Comparison:
                     yield ResourceChange(*known, Action.CHANGED, paths, before, after)
         for id, before in base.resources.items():
             if id not in head.resources:
-                place = base.place(id)
-                yield ResourceChange(base.name, id, place, before["Type"], Action.REMOVED, (), before)
+                known = (base.name, id, base.place(id), before["Type"])
+                yield ResourceChange(*known, Action.REMOVED, before=before)
 
     def _find_replaced(self) -> None:
         """Find what is replaced, and what has to be replaced because it points to that."""
@@ -129,7 +127,7 @@ class Comparison:
             pending = len(self.replaced) > known
 
     def _judge(self, key: Key, resource: Mapping[str, Any]) -> None:
-        if "AWS::CDK::Metadata" == resource["Type"]:
+        if resource["Type"] == "AWS::CDK::Metadata":
             return
         before = self._before(key).get("Properties", {})
         after = resource.get("Properties", {})

@@ -71,7 +71,8 @@ class Review:
     @property
     def verdict(self) -> Effect:
         """The effect that hurts most."""
-        return worst(finding.effect for finding in self.findings)
+        least = Effect.UNTOUCHED if self.is_unchanged or self.is_gone else Effect.LIVE
+        return worst([least, *(finding.effect for finding in self.findings)])
 
     @property
     def counts(self) -> dict[Effect, int]:

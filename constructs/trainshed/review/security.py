@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -15,6 +16,7 @@ from .values import stable_text as text
 
 ADMINISTRATORS = ("AdministratorAccess", "IAMFullAccess", "PowerUserAccess")
 SSH_PORT = 22
+SSH = {"IpProtocol": "tcp", "FromPort": SSH_PORT, "ToPort": SSH_PORT}
 
 
 class Kind(StrEnum):
@@ -53,10 +55,19 @@ def _of_stack(stack: Stack) -> Iterator[Fact]:
     if stack.protected:
         yield Fact(Kind.PROTECTION, stack.name, "termination protection")
     for id, resource in stack.resources.items():
-        properties = resource.get("Properties", {})
         reader = READERS.get(resource["Type"])
         if reader:
-            yield from reader(stack.place(id), properties)
+            for fact in reader(stack.place(id), resource.get("Properties", {})):
+                place, words = (_named(each, stack) for each in (fact.place, fact.words))
+                yield replace(fact, place=place, words=words)
+
+
+def _named(words: str, stack: Stack) -> str:
+    """Put construct paths in the place of logical ids."""
+    return _REFERENCE.sub(lambda found: stack.paths.get(found[1], found[1]), words)
+
+
+_REFERENCE = re.compile(r"\$\{(?!AWS::)(\w+)[^}]*\}")
 
 
 def _role(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
@@ -233,7 +244,7 @@ def _of_configuration(config: Config) -> Iterator[Fact]:
     ]
     for place, node in nodes:
         allowed = (node.get("Ssh") or {}).get("AllowedIps", default)
-        yield _ingress(place, {"CidrIp": allowed, "IpProtocol": "tcp", "FromPort": 22, "ToPort": 22})
+        yield _ingress(place, {**SSH, "CidrIp": allowed})
         yield from _of_node(place, node)
     for queue in (config.get("Scheduling") or {}).get("SlurmQueues") or []:
         yield from _of_node(f"SlurmQueues[{queue.get('Name')}]", queue)

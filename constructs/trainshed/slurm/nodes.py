@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-# ParallelCluster guide "SchedulableMemory", read 2026-11-29: 95 % of the type's memory.
-_SCHEDULABLE_PERCENT = 95
+from ..facts.parallelcluster import schedulable_memory_mib
 
 
 class InstanceFacts(Protocol):
@@ -79,7 +78,7 @@ class NodeShape:
     @property
     def schedulable_memory_mib(self) -> int:
         """Memory that jobs may use, in MiB."""
-        return self.memory_mib * _SCHEDULABLE_PERCENT // 100
+        return schedulable_memory_mib(self.memory_mib)
 
     @property
     def cpus_per_gpu(self) -> int:

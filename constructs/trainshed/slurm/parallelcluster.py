@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
+from ..facts.parallelcluster import SLURM_VERSION, denied_settings
 from .nodes import NodeGroup
 from .policy import SlurmPolicy
 from .settings import (
@@ -15,27 +16,11 @@ from .settings import (
     partition_settings,
 )
 
-# aws-parallelcluster 3.16.1, slurm_settings_validator.py and constants, run 2026-11-29.
-_CLUSTER_KEYS = """
-epilog grestypes launchparameters prolog reconfigflags resumefailprogram resumeprogram
-resumetimeout slurmctldhost slurmctldlogfile slurmctldparameters slurmdlogfile slurmuser
-suspendexcnodes suspendprogram suspendtime taskplugin treewidth
-"""
-_DATABASE_KEYS = """
-accountingstoragetype accountingstoragehost accountingstorageport accountingstorageuser
-jobacctgathertype
-"""
-DENIED_CLUSTER_SETTINGS = frozenset(_CLUSTER_KEYS.split())
-"""Keys that ParallelCluster keeps for itself, in lower case."""
-DENIED_WITH_DATABASE = frozenset(_DATABASE_KEYS.split())
-"""Keys that it keeps for itself too once ``SlurmSettings/Database`` is there."""
-DENIED_QUEUE_SETTINGS = frozenset(
-    ["nodes", "partitionname", "resumetimeout", "state", "suspendtime", "oversubscribe"]
-)
-"""Keys that it keeps for itself in the custom settings of a queue."""
-
 # Written by ParallelCluster's own slurm.conf; a second SchedulerParameters line replaces the first.
 _OWN_SCHEDULER_PARAMETERS = ("nohold_on_prolog_fail",)
+
+_YEAR, _MONTH, *_ = SLURM_VERSION.split(".")
+_SLURM_VERSION = (int(_YEAR), int(_MONTH))
 
 CustomSetting = dict[str, str | int]
 
@@ -46,7 +31,7 @@ def parallelcluster_settings(
     *,
     database: bool = True,
     with_qos: bool = True,
-    slurm_version: tuple[int, int] = (25, 11),
+    slurm_version: tuple[int, int] = _SLURM_VERSION,
 ) -> tuple[list[CustomSetting], dict[str, CustomSetting]]:
     """Return ``CustomSlurmSettings`` of the cluster and of each queue.
 
@@ -60,7 +45,7 @@ def parallelcluster_settings(
             connection to slurmdbd. False: the policy's own lines for a slurmdbd on the head node.
         with_qos: Partitions name their QOS. slurmctld does not start with a QOS that the database
             lacks; False renders the partitions closed and without QOS, for a first start.
-        slurm_version: Version of Slurm. ParallelCluster 3.16 has 25.11.
+        slurm_version: Version of Slurm. Default: the one ParallelCluster's images carry.
 
     Raises:
         ValueError: A partition names a queue that is not there, or a setting is one that
@@ -105,12 +90,6 @@ def _queue_settings(policy: SlurmPolicy, queue: NodeGroup) -> CustomSetting:
     return settings
 
 
-def denied_keys(keys: Iterable[str], *, database: bool) -> list[str]:
-    """Return the keys of slurm.conf that ParallelCluster keeps for itself, as they are written."""
-    denied = DENIED_CLUSTER_SETTINGS | (DENIED_WITH_DATABASE if database else frozenset())
-    return [key for key in keys if key.lower() in denied]
-
-
 def refuse_denied(setting: Mapping[str, str | int], *, database: bool) -> None:
     """Check one entry of ``CustomSlurmSettings``.
 
@@ -119,7 +98,7 @@ def refuse_denied(setting: Mapping[str, str | int], *, database: bool) -> None:
     Raises:
         ValueError: A key is one that ParallelCluster keeps for itself.
     """
-    denied = denied_keys(setting, database=database)
+    denied = denied_settings(setting, "SlurmConf", database=database)
     if denied:
         raise ValueError(
             f"CustomSlurmSettings has {', '.join(denied)}, which ParallelCluster keeps for itself; "

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from trainshed.facts import INSTANCE_TYPES, instance_type
+from trainshed.facts.parallelcluster import denied_settings
 from trainshed.slurm import (
     PRESETS,
     BareCluster,
@@ -22,12 +24,7 @@ from trainshed.slurm import (
     policy_table,
     slurm_conf,
 )
-from trainshed.slurm.parallelcluster import (
-    DENIED_CLUSTER_SETTINGS,
-    DENIED_QUEUE_SETTINGS,
-    DENIED_WITH_DATABASE,
-    refuse_denied,
-)
+from trainshed.slurm.parallelcluster import refuse_denied
 
 P5EN = NodeShape(192, 2_097_152, 2, 48, 2, 8, "h200")
 COMPUTE = NodeGroup("compute", P5EN, 16)
@@ -92,10 +89,9 @@ def _reversed(value: Any) -> Any:
 @pytest.mark.parametrize("preset", sorted(PRESETS))
 def test_nothing_that_parallelcluster_keeps_is_rendered(preset: str, database: bool) -> None:
     settings, queues = parallelcluster_settings(policy(preset), [COMPUTE], database=database)
-    written = {key.lower() for setting in settings for key in setting}
-    assert not written & DENIED_CLUSTER_SETTINGS
-    assert not (database and written & DENIED_WITH_DATABASE)
-    assert not {key.lower() for key in queues["compute"]} & DENIED_QUEUE_SETTINGS
+    written = [key for setting in settings for key in setting]
+    assert denied_settings(written, "SlurmConf", database=database) == []
+    assert denied_settings(queues["compute"], "Queue") == []
 
 
 def test_a_denied_setting_is_refused_in_an_entry_of_many_keys() -> None:
@@ -222,3 +218,14 @@ def test_a_shape_whose_cores_do_not_add_up_is_refused() -> None:
 def test_a_gpu_type_in_upper_case_is_refused() -> None:
     with pytest.raises(ValueError, match="gpus is 8 and gpu_type 'H200'"):
         replace(P5EN, gpu_type="H200")
+
+
+def test_the_shape_of_a_node_comes_from_the_instance_table() -> None:
+    assert NodeShape.of_instance(instance_type("p5en.48xlarge")) == P5EN
+    assert NodeShape.of_instance(instance_type("m7i.2xlarge")).gpus == 0
+
+
+def test_every_instance_type_of_the_table_has_a_shape() -> None:
+    for name in INSTANCE_TYPES:
+        shape = NodeShape.of_instance(instance_type(name))
+        assert shape.cpus_per_gpu * shape.gpus <= shape.cpus

@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from ..parallelcluster import denied_keys, keys_of
+from ...facts.parallelcluster import denied_settings
+from ..parallelcluster import keys_of
 from .finding import Finding, Subject
 
 _PARTITION = re.compile(r"^\s*PartitionName=(\S+)", re.IGNORECASE)
@@ -19,7 +20,7 @@ def managed_keys(subject: Subject) -> Iterator[Finding]:
     if not subject.parallelcluster:
         return
     for number, key in keys_of(subject.include):
-        if denied_keys([key], database=subject.database):
+        if denied_settings([key], "SlurmConf", database=subject.database):
             yield Finding(
                 "managed-keys",
                 "error",
