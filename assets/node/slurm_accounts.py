@@ -133,6 +133,7 @@ class State:
     qos: dict[str, Settings] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
     users: dict[str, User] = field(default_factory=dict)
+    keep_accounts: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,7 @@ def read_policy(document: Mapping[str, Any]) -> State:
     """
     if document.get("format") != FORMAT:
         raise ValueError(f"format is {document.get('format')!r}; this program reads {FORMAT}")
-    state = State(document["cluster"])
+    state = State(document["cluster"], keep_accounts=frozenset(document["keep_accounts"]))
     state.qos = {name: dict(settings) for name, settings in document["qos"].items()}
     for name, entry in document["accounts"].items():
         state.accounts[name] = Account(
@@ -301,7 +302,7 @@ def _known_tres(current: State, wanted: State, made: Plan) -> State:
                 kept[key] = ",".join(part for n, part in names.items() if n in current.tres)
         return kept
 
-    known = State(wanted.cluster, users=wanted.users)
+    known = State(wanted.cluster, users=wanted.users, keep_accounts=wanted.keep_accounts)
     known.qos = {name: strip(qos, QOS_SETTINGS) for name, qos in wanted.qos.items()}
     for name, account in wanted.accounts.items():
         settings = strip(account.settings, ASSOCIATION_SETTINGS)
@@ -507,14 +508,17 @@ class _Deletion:
 
 
 def _plan_deletions(current: State, wanted: State, made: Plan, deletion: _Deletion) -> None:
-    busy = deletion.busy
+    busy, keep = deletion.busy, wanted.keep_accounts
     for name in sorted(set(current.users) & set(wanted.users)):
-        for account in sorted(set(current.users[name].accounts) - set(wanted.users[name].accounts)):
+        strange = set(current.users[name].accounts) - set(wanted.users[name].accounts)
+        for account in sorted(strange - keep):
             what = f"user {name} in account {account}"
             where = _where([name], account, wanted.cluster)
             deletion.plan(made, what, (name, account) in busy, "user", *where)
     kept = {account for _, account in busy}
     for name in sorted(set(current.users) - set(wanted.users)):
+        if current.users[name].accounts and keep.issuperset(current.users[name].accounts):
+            continue
         has_jobs = any(user == name for user, _ in busy)
         if has_jobs:
             kept.update(current.users[name].accounts)
@@ -522,7 +526,7 @@ def _plan_deletions(current: State, wanted: State, made: Plan, deletion: _Deleti
     for name in reversed(_top_down(current.accounts)):
         if name in kept:
             kept.add(current.accounts[name].parent)
-        if name not in wanted.accounts:
+        if name not in wanted.accounts and name not in keep:
             where = ("where", f"name={name}")
             deletion.plan(made, f"account {name}", name in kept, "account", *where)
     for name in sorted(set(current.qos) - set(wanted.qos) - {"normal"}):

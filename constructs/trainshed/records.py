@@ -39,12 +39,11 @@ class OnChange(StrEnum):
 class Record(BaseModel):
     """A frozen record that refuses unknown keys and silent conversions.
 
-    The text below a field is its description, in the reference page and in editors.
+    The text below a field is its description, in the reference page and in editors; the schema
+    reads it from the source, since pydantic would at each start.
     """
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 def is_token(value: object) -> bool:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
 
 from tests.slurm.lab.cluster import NODES, Cluster
 from tests.slurm.lab.machines import wait_until
@@ -17,6 +20,47 @@ trap 'echo checkpoint' USR1
 echo start $SLURM_RESTART_COUNT
 for i in $(seq 600); do sleep 1; echo tick; done
 """
+
+
+# Saves its work when it is warned, and finds it again when it is started anew.
+CAREFUL = """\
+trap 'touch checkpoint' USR1 TERM
+if [ -e checkpoint ]; then echo resumed; exit 0; fi
+echo started
+while true; do sleep 0.2; done
+"""
+
+
+@dataclass(frozen=True)
+class Preemption:
+    """What two jobs wrote that exclusive jobs preempted under the hardened policy."""
+
+    stubborn: str
+    careful: str
+    version: tuple[int, int]
+
+
+@pytest.fixture(scope="session")
+def preemption(hardened_session: Cluster) -> Preemption:
+    """Preempt two jobs at the same time, since Slurm looks at grace times every 30 s."""
+    cluster = hardened_session
+    jobs = {}
+    for user, script, node in (("alice", STUBBORN, NODES[0]), ("dave", CAREFUL, NODES[1])):
+        options = ("--signal=B:USR1@60", "--gres=gpu:4", "-w", node)
+        jobs[user] = cluster.submit(user, *options, script=script)
+    for user, job in jobs.items():
+        cluster.wait_output(user, job, "start")
+    winners = [
+        cluster.submit(user, "-p", "exclusive", "--gres=gpu:8", "-w", node)
+        for user, node in (("bob", NODES[0]), ("carol", NODES[1]))
+    ]
+    for winner in winners:
+        cluster.wait_state(winner, "RUNNING", seconds=90)
+    stubborn = cluster.output("alice", jobs["alice"])
+    cluster.head.run("scancel", jobs["alice"], *winners)
+    # Slurm 24.11 requeues a job once more that ends within seconds of its restart.
+    restart(cluster, jobs["dave"], lambda: cluster.job(jobs["dave"], "%T") == "COMPLETED")
+    return Preemption(stubborn, cluster.output("dave", jobs["dave"]), cluster.version)
 
 
 def test_t1_under_the_seed_a_job_without_qos_waits_for_ever(seed: Cluster) -> None:
@@ -89,35 +133,13 @@ def test_t5_an_exclusive_job_has_its_node_to_itself(hardened: Cluster) -> None:
 def test_t6_under_the_seed_a_preempted_job_is_requeued_not_suspended(seed: Cluster) -> None:
     job = seed.submit("alice", "--gres=gpu:8", script="echo start $SLURM_RESTART_COUNT; sleep 600")
     seed.wait_state(job, "RUNNING")
-    wait_until(lambda: seed.output("alice", job), "the job's first line")
+    seed.wait_output("alice", job, "start")
     options = ("-p", "exclusive", "--qos=exclusive_qos", "--gres=gpu:8", "-w", NODES[0])
     winner = seed.submit("bob", *options)
     seed.wait_state(winner, "RUNNING", seconds=60)
     assert seed.job(job, "%T") == "PENDING"
     seed.head.run("scancel", winner)
     restart(seed, job, lambda: "start 1" in seed.output("alice", job))
-
-
-def test_t6_a_preempted_job_is_warned_requeued_and_finishes(hardened: Cluster) -> None:
-    script = """\
-trap 'touch checkpoint' USR1 TERM
-if [ -e checkpoint ]; then echo resumed; exit 0; fi
-echo started
-while true; do sleep 0.2; done
-"""
-    node = ("--gres=gpu:4", "-w", NODES[0])
-    job = hardened.submit("alice", "--signal=B:USR1@60", *node, script=script)
-    hardened.wait_state(job, "RUNNING")
-    wait_until(lambda: "started" in hardened.output("alice", job), "the job's first line")
-    winner = hardened.submit("bob", "-p", "exclusive", "--gres=gpu:8", "-w", NODES[0])
-    hardened.wait_state(winner, "RUNNING", seconds=90)
-    hardened.head.run("scancel", winner)
-    # Slurm 24.11 requeues a job once more that ends within seconds of its restart.
-    restart(hardened, job, lambda: hardened.job(job, "%T") == "COMPLETED")
-    assert "resumed" in hardened.output("alice", job)
-    (hardened.lab.work / "home" / "alice" / "checkpoint").unlink()
-    shown = hardened.head.run("scontrol", "show", "partition", "exclusive")
-    assert "PreemptMode=OFF" in shown
 
 
 def restart(cluster: Cluster, job: str, until: Callable[[], bool]) -> None:
@@ -170,7 +192,7 @@ def test_t7_an_interactive_job_is_not_preempted(hardened: Cluster) -> None:
 def test_t8_under_the_seed_the_grace_is_kill_wait_and_not_300_seconds(seed: Cluster) -> None:
     options = ("-p", "debug", "--qos=debug_qos", "--gres=gpu:8")
     job = seed.submit("alice", *options, script=STUBBORN)
-    wait_until(lambda: "tick" in seed.output("alice", job), "the job to run")
+    seed.wait_output("alice", job, "tick")
     winner = ("-p", "priority", "--qos=priority_qos", "--gres=gpu:8", "-w", NODES[0])
     seed.wait_state(seed.submit("bob", *winner), "RUNNING", seconds=120)
     after_term = seed.output("alice", job).partition("TERM")[2].count("tick")
@@ -178,16 +200,22 @@ def test_t8_under_the_seed_the_grace_is_kill_wait_and_not_300_seconds(seed: Clus
     assert 20 <= after_term <= 60
 
 
-def test_t8_a_preempted_job_has_its_grace_time_and_hears_at_once(hardened: Cluster) -> None:
-    node = ("--gres=gpu:4", "-w", NODES[0])
-    job = hardened.submit("alice", "--signal=B:USR1@60", *node, script=STUBBORN)
-    wait_until(lambda: "tick" in hardened.output("alice", job), "the job to run")
-    before = hardened.output("alice", job)
-    winner = hardened.submit("bob", "-p", "exclusive", "--gres=gpu:8", "-w", NODES[0])
-    hardened.wait_state(winner, "RUNNING", seconds=90)
-    after = hardened.output("alice", job).removeprefix(before)
+def test_t6_a_preempted_job_is_warned_requeued_and_finishes(preemption: Preemption) -> None:
+    assert preemption.careful.startswith("started\n")
+    assert preemption.careful.endswith("resumed\n")
+
+
+def test_t6_the_top_tier_is_not_preempted_and_says_so(hardened: Cluster) -> None:
+    shown = hardened.head.run("scontrol", "show", "partition", "exclusive")
+    assert "PreemptMode=OFF" in shown
+
+
+def test_t8_a_preempted_job_has_its_grace_time(preemption: Preemption) -> None:
     # 8 s of grace and 5 s of kill wait; a tick takes a little more than a second.
-    assert after.count("tick") >= 8
-    if hardened.version >= (23, 2):
-        # The batch shell itself; Slurm 22.05 does not send it the signal before SIGTERM.
-        assert after.partition("checkpoint")[2].count("tick") >= 8
+    assert preemption.stubborn.count("tick") >= 8
+
+
+def test_t8_a_preempted_batch_job_hears_of_it_at_once(preemption: Preemption) -> None:
+    heard = preemption.stubborn.partition("checkpoint")[2].count("tick")
+    # Slurm 22.05 sends the batch shell nothing before SIGTERM, at the end of the grace time.
+    assert heard >= 8 or (preemption.version < (23, 2) and "TERM" in preemption.stubborn)

@@ -44,6 +44,9 @@ _OF_FUNCTION = {
         "A queue calls it, and the queue has a dead-letter queue; one of the function is for "
         "asynchronous calls."
     ),
+    "cdk-preflight::pf-lambda-esm-max-concurrency-vs-reserved": (
+        "One at a time keeps Slack's rate and the order; two is the least that a queue can be told."
+    ),
     "NIST.800.53.R5-LambdaInsideVPC": "It calls Slack and AWS's APIs and nothing in the VPC.",
 }
 

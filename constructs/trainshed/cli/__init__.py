@@ -1,100 +1,57 @@
-"""The ``trainshed`` command: what it does to a file it says, and nothing reaches AWS."""
+"""The ``trainshed`` command. Of its verbs only ``doctor`` and ``alert-test`` reach AWS."""
 
 from __future__ import annotations
 
 import argparse
+import gc
+import importlib
+import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from . import alert_test as alert_test_command
+# Each verb is a module with ``add_arguments(parser)`` and ``run(options)``, imported when it is
+# asked for: checking a file takes less time than some of the others take to be imported.
+VERBS = {
+    "validate": "check institution files, all faults at once",
+    "render": "write every file that a cluster gets, without AWS",
+    "schema": "print the JSON schema of an institution file",
+    "check": "validate the templates of a synthesised assembly",
+    "report": "say what a synthesised assembly holds",
+    "cost": "what an institution's cluster costs a month",
+    "quotas": "which AWS quotas it needs",
+    "picture": "draw its architecture as SVG",
+    "doctor": "ask AWS whether everything is ready for it",
+    "alert-test": "send one message of each kind to Slack",
+}
+
+
+def entry() -> int:
+    """Run the command in a process of its own."""
+    # It is short and then over: collecting cycles meanwhile, and at the end, frees nothing.
+    gc.disable()
+    # Looking for pydantic's plugins reads the metadata of every installed package.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "true")
+    code = main()
+    gc.freeze()
+    return code
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command. Return its exit code: 0, or 1 where something is wrong."""
-    options = _parser().parse_args(arguments)
+    """Run the command. Return its exit code: 0 where all is well."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = _parser(given[0] if given else "").parse_args(given)
     return int(options.run(options))
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(verb: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="trainshed", description="GPU training clusters on AWS from one file an institution."
     )
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
-
-    validate = verbs.add_parser("validate", help="check institution files, all faults at once")
-    validate.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    validate.set_defaults(run=_validate)
-
-    render = verbs.add_parser("render", help="write every file that a cluster gets, without AWS")
-    render.add_argument("file", type=Path, metavar="FILE")
-    render.add_argument("--out", type=Path, required=True, metavar="DIR")
-    render.set_defaults(run=_render)
-
-    schema = verbs.add_parser("schema", help="print the JSON schema of an institution file")
-    schema.set_defaults(run=_schema)
-
-    check = verbs.add_parser("check", help="validate the templates of a synthesised assembly")
-    check.add_argument("assembly", type=Path, metavar="DIR", help="such as cdk.out")
-    check.set_defaults(run=_check)
-
-    report = verbs.add_parser("report", help="say what a synthesised assembly holds")
-    report.add_argument("assembly", type=Path, metavar="DIR", help="such as cdk.out")
-    report.set_defaults(run=_report)
-
-    alert_test = verbs.add_parser("alert-test", help="send one message of each kind to Slack")
-    alert_test_command.add_arguments(alert_test)
-    alert_test.set_defaults(run=alert_test_command.run)
+    for name, purpose in VERBS.items():
+        command = verbs.add_parser(name, help=purpose, description=purpose)
+        if name == verb:
+            module = importlib.import_module(f".{name.replace('-', '_')}", __name__)
+            module.add_arguments(command)
+            command.set_defaults(run=module.run)
     return parser
-
-
-def _validate(options: argparse.Namespace) -> int:
-    from ..config import ConfigError
-    from .checked import load_checked
-
-    failed = False
-    for path in options.files:
-        try:
-            institution = load_checked(path)
-        except ConfigError as error:
-            print(error, file=sys.stderr)
-            failed = True
-        else:
-            print(f"{path}: {institution.name} is right")
-    return int(failed)
-
-
-def _render(options: argparse.Namespace) -> int:
-    from ..config import ConfigError
-    from .checked import load_checked
-    from .render import write_rendered
-
-    try:
-        institution = load_checked(options.file)
-    except ConfigError as error:
-        print(error, file=sys.stderr)
-        return 1
-    for path in write_rendered(institution, options.out):
-        print(path)
-    return 0
-
-
-def _schema(options: argparse.Namespace) -> int:
-    import json
-
-    from ..config import json_schema
-
-    print(json.dumps(json_schema(), indent=1))
-    return 0
-
-
-def _check(options: argparse.Namespace) -> int:
-    from .check import check_assembly
-
-    return check_assembly(options.assembly)
-
-
-def _report(options: argparse.Namespace) -> int:
-    from .report import print_report
-
-    return print_report(options.assembly)

@@ -1,4 +1,4 @@
-"""The templates of an assembly against AWS's own CloudFormation validator.
+"""``trainshed check``: the templates of an assembly against AWS's own CloudFormation validator.
 
 The CDK's built-in validation runs the same engine as WebAssembly in every synthesis, which costs
 seconds and 380 MB each time; the native engine does it in a fraction, and templates that were
@@ -7,6 +7,7 @@ found right before are not looked at again. docs/performance.md has the measurem
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import sys
@@ -50,8 +51,14 @@ class StackTemplate:
     """Pairs of logical id and rule that a construct acknowledges, with its reason beside it."""
 
 
-def check_assembly(assembly: Path) -> int:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.add_argument("assembly", type=Path, metavar="DIR", help="such as cdk.out")
+
+
+def run(options: argparse.Namespace) -> int:
     """Validate every template and print what is found. Return 1 for an error, else 0."""
+    assembly: Path = options.assembly
     findings = list(validate(assembly))
     for finding in findings:
         print(finding, file=sys.stderr if finding.is_error else sys.stdout)

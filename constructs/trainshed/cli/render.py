@@ -1,12 +1,32 @@
-"""Every file that a cluster gets, written without AWS: what only AWS knows stands as a name."""
+"""``trainshed render``: every file of a cluster; what only AWS knows stands there as a name."""
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..config import Institution
-from .checked import cluster_configuration
+from ..config import ConfigError, Institution
+from .checked import cluster_configuration, load_checked
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.add_argument("file", type=Path, metavar="FILE")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the files and print their paths. Return 1 where the institution file has a fault."""
+    try:
+        institution = load_checked(options.file)
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        return 1
+    for path in write_rendered(institution, options.out):
+        print(path)
+    return 0
 
 
 def rendered(institution: Institution) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,8 @@
-"""What a person wants to know of a synthesised assembly."""
+"""``trainshed report``: what a person wants to know of a synthesised assembly."""
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -27,9 +28,14 @@ MAIN_RESOURCES = {
 }
 
 
-def print_report(assembly: Path) -> int:
-    """Print stacks, main resources, warnings and the places of rendered files. Return 0."""
-    for line in report(assembly):
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.add_argument("assembly", type=Path, metavar="DIR", help="such as cdk.out")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print stacks, main resources, warnings and the places of rendered files."""
+    for line in report(options.assembly):
         print(line)
     return 0
 

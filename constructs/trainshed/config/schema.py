@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
+from ..records import Record
 from .institution import Institution
 
 
 def json_schema() -> dict[str, Any]:
     """Return the schema (draft 2020-12); ``x-on-change`` says what changing a key does."""
+    for record in _records(Record):
+        for name, text in _texts(record):
+            record.model_fields[name].description = text
+    for record in _records(Record):
+        record.model_rebuild(force=True)
     schema = Institution.model_json_schema()
     _without_titles(schema)
     return {
@@ -16,6 +26,22 @@ def json_schema() -> dict[str, Any]:
         "title": "trainshed institution",
         **{key: value for key, value in schema.items() if key != "title"},
     }
+
+
+def _records(record: type[Record]) -> Iterator[type[Record]]:
+    for kind in record.__subclasses__():
+        yield from _records(kind)
+        yield kind
+
+
+def _texts(record: type[Record]) -> Iterator[tuple[str, str]]:
+    """Yield the text below each field of a record."""
+    (record_class,) = ast.parse(inspect.getsource(record)).body
+    body = record_class.body if isinstance(record_class, ast.ClassDef) else []
+    for field, text in pairwise(body):
+        match field, text:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(ast.Constant(str(words))):
+                yield name, inspect.cleandoc(words)
 
 
 def _without_titles(node: Any) -> None:

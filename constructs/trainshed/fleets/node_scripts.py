@@ -60,12 +60,12 @@ class ScriptObjects(Construct):
 
     def __init__(self, scope: Construct, id: str) -> None:
         super().__init__(scope, id)
-        self._assets: dict[str, tuple[str, s3_assets.Asset]] = {}
+        self._uploads: dict[str, tuple[str, str, str]] = {}
 
     def place(self, script: NodeScript) -> Script:
         """Return the script as ParallelCluster names it."""
-        made = self._asset(script)
-        return Script(made.s3_bucket_name, made.s3_object_key, script.args)
+        _, bucket, key = self._upload(script)
+        return Script(bucket, key, script.args)
 
     def optional(self, script: NodeScript, region: str) -> tuple[Script, Script]:
         """Return a script that may fail without failing its node, and the object it fetches."""
@@ -73,19 +73,20 @@ class ScriptObjects(Construct):
         args = (region, script.sha256, fetched.url, *script.args)
         return self.place(node_script(OPTIONAL_RUNNER, *args)), fetched
 
-    def _asset(self, script: NodeScript) -> s3_assets.Asset:
+    def _upload(self, script: NodeScript) -> tuple[str, str, str]:
+        """Return the path of the file, and bucket and key of its object."""
         id = "".join(word.capitalize() for word in re.split(r"\W|_", Path(script.path).stem))
-        path, made = self._assets.get(id, (script.path, None))
+        if id not in self._uploads:
+            # The hash is that of the content alone, so that the key does not depend on the machine
+            # or on CDK's version: a head node's script can never get another key.
+            made = s3_assets.Asset(self, id, path=script.path, asset_hash=script.sha256)
+            self._uploads[id] = (script.path, made.s3_bucket_name, made.s3_object_key)
+        path = self._uploads[id][0]
         if path != script.path:
             raise ValueError(
                 f"{script.path} and {path} have the same file name; rename one of them"
             )
-        if made is None:
-            # The hash is that of the content alone, so that the key does not depend on the machine
-            # or on CDK's version: a head node's script can never get another key.
-            made = s3_assets.Asset(self, id, path=path, asset_hash=script.sha256)
-            self._assets[id] = (path, made)
-        return made
+        return self._uploads[id]
 
 
 class ScriptList(Construct):

@@ -94,20 +94,23 @@ class ParallelClusterNodes(Construct):
     @property
     def script_arns(self) -> list[str]:
         """ARNs of every script object."""
-        return [self._arn(f"{bucket}/{key}") for bucket, key in self._places()]
+        s3 = self._s3
+        return [f"{s3}:{bucket}/{key}" for bucket, key in self._places()]
 
     @property
     def script_bucket_arns(self) -> list[str]:
         """ARNs of the buckets that they are in."""
-        return list(dict.fromkeys(self._arn(bucket) for bucket, _ in self._places()))
+        s3 = self._s3
+        return list(dict.fromkeys(f"{s3}:{bucket}" for bucket, _ in self._places()))
 
     def _places(self) -> list[tuple[str, str]]:
         actions = (self.head_actions, self.login_actions, *self.queue_actions.values())
         objects: list[Script] = [script for each in actions for script in each.objects]
         return list(dict.fromkeys((script.bucket, script.key) for script in objects))
 
-    def _arn(self, resource: str) -> str:
-        return f"arn:{Stack.of(self).partition}:s3:::{resource}"
+    @property
+    def _s3(self) -> str:
+        return f"arn:{Stack.of(self).partition}:s3::"
 
     def _list(
         self, id: str, cluster_name: str, who: str, scripts: Sequence[NodeScript]

@@ -84,6 +84,7 @@ class ParallelClusterProvider(Construct):
         log_retention_days: int = 180,
     ) -> None:
         super().__init__(scope, id)
+        self._rights: list[Right] = []
         self.timeout = timeout or Duration.seconds(MOST_SECONDS)
         _check_timeout(self.timeout)
         self.log_group = self._log(log_retention_days)
@@ -146,18 +147,24 @@ class ParallelClusterProvider(Construct):
         return self._role("IsCompleteRole", "Describes the stack of a cluster", policy, *further)
 
     def _policy(self, id: str, rights: Sequence[Right]) -> iam.ManagedPolicy:
-        policy = iam.ManagedPolicy(
+        self._rights += rights
+        return iam.ManagedPolicy(
             self,
             id,
             description="For the functions that make ParallelCluster clusters",
-            statements=[right.statement for right in rights],
+            document=iam.PolicyDocument.from_json(
+                {"Version": "2012-10-17", "Statement": [right.statement for right in rights]}
+            ),
         )
-        acknowledge_wildcards(policy, rights)
-        return policy
 
     def _acknowledge(self, framework: cr.Provider) -> None:
-        own = [child for child in framework.node.find_all() if isinstance(child, lambda_.Function)]
+        # By name: asking for all children makes Python objects of them, and loads their modules.
+        own = (
+            cast(lambda_.IFunction, framework.node.find_child(f"framework-{name}"))
+            for name in ("onEvent", "isComplete", "onTimeout")
+        )
         acknowledge_framework(framework, (self.on_event, self.is_complete, *own))
+        acknowledge_wildcards(self, self._rights)
 
     def _role(self, id: str, description: str, *policies: iam.ManagedPolicy) -> iam.IRole:
         return iam.Role(

@@ -56,14 +56,14 @@ def acknowledge(construct: IConstruct, reasons: Mapping[str, str]) -> None:
     )
 
 
-def acknowledge_wildcards(policy: Construct, rights: Iterable[Right]) -> None:
-    """Acknowledge each wildcard in a policy's resources with the reason of its right."""
+def acknowledge_wildcards(policies: Construct, rights: Iterable[Right]) -> None:
+    """Acknowledge each wildcard in the resources of policies with the reason of its right."""
     reasons: dict[str, str] = {}
     for right in rights:
         for resource in right.resources:
             if "*" in resource:
-                reasons.setdefault(_wildcard(policy, resource), right.why)
-    acknowledge(policy, reasons)
+                reasons.setdefault(resource, right.why)
+    acknowledge(policies, dict(zip(_wildcards(policies, reasons), reasons.values(), strict=True)))
 
 
 def acknowledge_framework(framework: Construct, functions: Iterable[lambda_.IFunction]) -> None:
@@ -73,18 +73,15 @@ def acknowledge_framework(framework: Construct, functions: Iterable[lambda_.IFun
         framework: The ``custom_resources.Provider``.
         functions: The functions that it calls, its own included.
     """
-    versions = {
-        _wildcard(framework, f"{function.function_arn}:*"): (
-            "CDK grants a function with all its versions; the function has one."
-        )
-        for function in functions
-    }
-    acknowledge(framework, {**OF_FRAMEWORK, **versions})
+    versions = _wildcards(framework, [f"{function.function_arn}:*" for function in functions])
+    reason = "CDK grants a function with all its versions; the function has one."
+    acknowledge(framework, {**OF_FRAMEWORK, **dict.fromkeys(versions, reason)})
 
 
-def _wildcard(scope: Construct, resource: str) -> str:
-    """Return the id of cdk-nag's finding of one resource with a wildcard."""
-    return f"AwsSolutions-IAM5[Resource::{_written(Stack.of(scope).resolve(resource))}]"
+def _wildcards(scope: Construct, resources: Iterable[str]) -> list[str]:
+    """Return the ids of cdk-nag's findings of resources with a wildcard."""
+    resolved = Stack.of(scope).resolve(list(resources))
+    return [f"AwsSolutions-IAM5[Resource::{_written(resource)}]" for resource in resolved]
 
 
 def _written(resolved: Any) -> str:

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from aws_cdk import Stack
-from aws_cdk import aws_iam as iam
 
 from . import provider_actions as actions
 
@@ -48,13 +48,20 @@ class Scope:
 
     def arn(self, service: str, resource: str, *, region: bool = True, account: bool = True) -> str:
         """Return an ARN in the provider's partition, Region and account."""
-        place = self.stack.region if region else ""
-        owner = self.stack.account if account else ""
-        return f"arn:{self.stack.partition}:{service}:{place}:{owner}:{resource}"
+        partition, place, owner = self._place
+        return (
+            f"arn:{partition}:{service}:{place if region else ''}:{owner if account else ''}"
+            f":{resource}"
+        )
 
     def in_region(self) -> dict[str, Any]:
         """Return the condition of actions that take no resource."""
-        return {"StringEquals": {"aws:RequestedRegion": self.stack.region}}
+        return {"StringEquals": {"aws:RequestedRegion": self._place[1]}}
+
+    @cached_property
+    def _place(self) -> tuple[str, str, str]:
+        # Each read is a call to the CDK's process, and there are a hundred ARNs.
+        return self.stack.partition, self.stack.region, self.stack.account
 
 
 @dataclass(frozen=True)
@@ -76,14 +83,15 @@ class Right:
     conditions: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def statement(self) -> iam.PolicyStatement:
-        """The statement."""
-        return iam.PolicyStatement(
-            sid=self.sid,
-            actions=list(self.actions),
-            resources=list(self.resources),
-            conditions=dict(self.conditions),
-        )
+    def statement(self) -> dict[str, Any]:
+        """The statement as IAM writes it: a document of them is one call to the CDK's process."""
+        written: dict[str, Any] = {
+            "Sid": self.sid,
+            "Effect": "Allow",
+            "Action": list(self.actions),
+            "Resource": list(self.resources),
+        }
+        return {**written, "Condition": dict(self.conditions)} if self.conditions else written
 
 
 NO_RESOURCE = "EC2 lets these actions name no resource; the condition keeps them in the Region."

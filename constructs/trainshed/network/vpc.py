@@ -53,6 +53,7 @@ class ClusterVpc(Construct):
     ) -> None:
         super().__init__(scope, id)
         self._zone = zone
+        self._path = self.node.path
         self._removal_policy = removal_policy
         plan = subnet_plan(cidr)
         self._vpc = ec2.CfnVPC(
@@ -81,7 +82,7 @@ class ClusterVpc(Construct):
         self.log_group = self._flow_log(flow_log_retention_days)
 
     def _name(self, part: str = "") -> list[CfnTag]:
-        return [CfnTag(key="Name", value="/".join(filter(None, (self.node.path, part))))]
+        return [CfnTag(key="Name", value="/".join(filter(None, (self._path, part))))]
 
     def _subnet(self, name: str, network: IPv4Network) -> tuple[ec2.CfnSubnet, ec2.CfnRouteTable]:
         by_name = isinstance(self._zone, facts.ZoneName)

@@ -20,6 +20,7 @@ from .wording import (
     security_groups,
     span_words,
     unchanged_line,
+    verdict_title,
 )
 
 # GitHub takes 65,536 characters in a comment (API error "Body is too long", read 2026-11-29).
@@ -59,7 +60,8 @@ def _cut(text: str) -> str:
 
 
 def _lines(review: Review) -> Iterator[str]:
-    yield f"## {MARKS[review.verdict]} {review.name}: {review.verdict.value}"
+    mark = "⛔" if review.is_stopped else MARKS[review.verdict]
+    yield f"## {mark} {verdict_title(review)}"
     yield ""
     yield headline(review)
     if review.counts:
@@ -136,11 +138,11 @@ def _security(review: Review) -> Iterator[str]:
             for fact in group.facts
         ]
         yield ""
-        title = f"{group.title}: {len(rows)}"
+        heading = f"{group.title}: {len(rows)}"
         if len(rows) > 8:
-            yield from _details(f"{'⚠️ ' if loud else ''}{title}", rows)
+            yield from _details(f"{'⚠️ ' if loud else ''}{heading}", rows)
         else:
-            yield from (f"**{title}**", "", *rows)
+            yield from (f"**{heading}**", "", *rows)
 
 
 def _capacity(review: Review) -> Iterator[str]:

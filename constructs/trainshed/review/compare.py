@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..config import Institution
+from ..config import ConfigError, Institution
 from . import cluster, institution
 from .assembly import Assembly, Stack, asset_texts, read
 from .capacity import spans
@@ -120,7 +120,7 @@ def _version(assembly: Assembly, name: str) -> Version:
     stacks = assembly.of(name)
     rendered = assembly.rendered(name)
     file = assembly.folder / "rendered" / name / INSTITUTION_FILE
-    own = institution.read_institution(file) if rendered.pop(INSTITUTION_FILE, None) else None
+    own = _own_file(file) if rendered.pop(INSTITUTION_FILE, None) else None
     prefixes = tuple(f"{stack}/" for stack in stacks)
     return Version(
         stacks=stacks,
@@ -128,6 +128,14 @@ def _version(assembly: Assembly, name: str) -> Version:
         violations=frozenset(each for each in assembly.violations if each[0].startswith(prefixes)),
         institution=own,
     )
+
+
+def _own_file(file: Path) -> Institution | None:
+    """Read the file beside an assembly; None where it was written for another version of us."""
+    try:
+        return institution.read_institution(file)
+    except ConfigError:
+        return None
 
 
 def compare(name: str, base: Version, head: Version, accepted: Collection[str] = ()) -> Review:
@@ -257,6 +265,11 @@ def _left_out(base: Version, head: Version) -> Iterator[str]:
         yield (
             "Two institution files were compared: resources, rights and cdk-nag are in the "
             "templates, so review two synthesised assemblies for those."
+        )
+    elif head.institution and base.is_there and base.institution is None:
+        yield (
+            "The institution file of the base is not one that this version reads, so it was not "
+            "compared."
         )
     elif head.is_there and head.institution is None and base.stacks != head.stacks:
         yield "No institution file lies beside the templates, so there is no timeline."

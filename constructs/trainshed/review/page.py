@@ -8,7 +8,7 @@ from pathlib import Path
 
 from . import page_parts, prose
 from .result import Review
-from .wording import headline, slug, unchanged_line
+from .wording import headline, slug, unchanged_line, verdict_title
 
 # The browser itself then refuses to ask for anything.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -85,10 +85,10 @@ def _verdict(review: Review, name: str) -> str:
         f'<li class="chip {page_parts.TONES[effect]}">{number} {effect.value}</li>'
         for effect, number in review.counts.items()
     )
+    tone = "stop" if review.is_stopped else page_parts.TONES[review.verdict]
     listed = f'<ul class="chips" aria-label="Changes by what they do">{chips}</ul>' if chips else ""
     return (
-        f'<div class="verdict {page_parts.TONES[review.verdict]}">'
-        f'<h2 id="{name}">{escape(review.name)}: {review.verdict.value}</h2>'
+        f'<div class="verdict {tone}"><h2 id="{name}">{escape(verdict_title(review))}</h2>'
         f"<p>{escape(headline(review))}</p>"
         f"{listed}</div>"
     )

@@ -25,7 +25,8 @@ def _blocks(lines: Sequence[str]) -> Iterator[str]:
         if line.startswith("```"):
             end = next((i for i in range(at + 1, len(lines)) if lines[i].startswith("```")), None)
             block = list(lines[at : end + 1 if end else len(lines)])
-            yield f'<pre tabindex="0">{escape(chr(10).join(block[1 : -1 if end else None]))}</pre>'
+            code = escape("\n".join(block[1 : -1 if end else None]))
+            yield f'<pre tabindex="0" aria-label="Code">{code}</pre>'
         elif heading := _HEADING.match(line):
             # Sections stand below a heading of level 3.
             yield f"<h4>{_inline(heading[2])}</h4>"

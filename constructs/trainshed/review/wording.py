@@ -43,6 +43,11 @@ def unchanged_line(review: Review) -> str:
     return f"{review.name}: nothing changes."
 
 
+def verdict_title(review: Review) -> str:
+    """Return the institution and its verdict."""
+    return f"{review.name}: {review.verdict.value}{', stopped' if review.is_stopped else ''}"
+
+
 def headline(review: Review) -> str:
     """Return the verdict as a sentence."""
     if review.is_new:

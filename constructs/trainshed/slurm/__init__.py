@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from .accounting import AccountingDocument, accounting_document
+from .accounting import (
+    PARALLELCLUSTER_ACCOUNT,
+    AccountingDocument,
+    accounting_document,
+)
 from .bare import BareCluster, cgroup_conf, gres_conf, node_settings, slurm_conf
 from .lint import Finding, Severity, lint
 from .nodes import NodeGroup, NodeShape
@@ -14,6 +18,7 @@ from .scheduler import Scheduler, Weights
 from .table import policy_table
 
 __all__ = [
+    "PARALLELCLUSTER_ACCOUNT",
     "PRESETS",
     "Account",
     "AccountingDocument",

@@ -10,6 +10,11 @@ from .policy import SlurmPolicy
 from .records import Account, Partition, Qos, User
 from .texts import UNLIMITED
 
+# aws-parallelcluster-cookbook, config_slurm_accounting.rb, read 2026-11-29: the head node puts the
+# user slurm and its default user there, both administrators of the database.
+PARALLELCLUSTER_ACCOUNT = "pcdefault"
+"""The account that ParallelCluster makes for itself in the accounting database."""
+
 DOCUMENT_FORMAT = 1
 """Raised when a head node of an earlier release could not read the document."""
 
@@ -40,27 +45,37 @@ class AccountingDocument(TypedDict):
 
     format: int
     cluster: str
+    keep_accounts: list[str]
     qos: dict[str, dict[str, str]]
     accounts: dict[str, AccountEntry]
     users: dict[str, UserEntry]
 
 
 def accounting_document(
-    policy: SlurmPolicy, groups: Sequence[NodeGroup], *, cluster: str
+    policy: SlurmPolicy,
+    groups: Sequence[NodeGroup],
+    *,
+    cluster: str,
+    keep_accounts: Iterable[str] = (),
 ) -> AccountingDocument:
     """Return what the accounting database should hold.
 
     Args:
         policy: The policy.
         groups: Nodes of the cluster; caps that follow nodes or GPUs are computed from them.
-        cluster: Name of the cluster in the database, in lower case.
+        cluster: Name of the cluster in the database.
+        keep_accounts: Accounts that something else looks after, with the users that are in no
+            other account, such as ``PARALLELCLUSTER_ACCOUNT``. They are neither reported nor
+            deleted.
 
     Raises:
         ValueError: A cap follows nodes or GPUs and no group has any.
     """
     return {
         "format": DOCUMENT_FORMAT,
-        "cluster": cluster,
+        # slurmdbd keeps the name in lower case.
+        "cluster": cluster.lower(),
+        "keep_accounts": sorted(keep_accounts),
         "qos": {name: qos_settings(policy, name, groups) for name in sorted(policy.qos)},
         "accounts": {
             name: _account(name, account) for name, account in sorted(policy.accounts.items())

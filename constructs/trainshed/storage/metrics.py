@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import aws_cdk as cdk
-from aws_cdk import aws_cloudwatch as cloudwatch
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_cloudwatch as cloudwatch
 
 _MINUTE = cdk.Duration.minutes(1)
 
@@ -33,6 +35,8 @@ class LustreMetrics:
             period: Length of a period.
             dimensions: Dimensions beside ``FileSystemId``.
         """
+        from aws_cdk import aws_cloudwatch as cloudwatch
+
         return cloudwatch.Metric(
             namespace="AWS/FSx",
             metric_name=name,
@@ -91,6 +95,8 @@ class LustreMetrics:
 
     def metric_throughput(self, *, period: cdk.Duration = _MINUTE) -> cloudwatch.IMetric:
         """Return the bytes read and written a second."""
+        from aws_cdk import aws_cloudwatch as cloudwatch
+
         return cloudwatch.MathExpression(
             expression="(read + written) / PERIOD(read)",
             using_metrics={

@@ -273,6 +273,10 @@ class Cluster:
         path = self.lab.work / "home" / user / f"{job}.out"
         return path.read_text() if path.exists() else ""
 
+    def wait_output(self, user: str, job: str, word: str) -> None:
+        """Wait until a job has written a word."""
+        wait_until(lambda: word in self.output(user, job), f"{word!r} from job {job}")
+
     def cancel_all(self) -> None:
         """Cancel every job and wait until all nodes are idle."""
         self.head.run("scancel", *(f"--user={user}" for user in ["root"]))

@@ -229,6 +229,17 @@ def test_what_the_policy_lacks_is_deleted_when_told() -> None:
     ]
 
 
+def test_what_parallelcluster_looks_after_is_left_alone() -> None:
+    state = reached()
+    state.accounts["pcdefault"] = accounts.Account("root", "x", "none")
+    state.users["slurm"] = accounts.User("pcdefault", "Administrator", {"pcdefault": {}})
+    state.users["alice"].accounts["pcdefault"] = {}
+    target = wanted()
+    assert len(accounts.plan(state, target, delete=True).steps) == 3
+    target.keep_accounts = frozenset(["pcdefault"])
+    assert accounts.plan(state, target, delete=True) == accounts.Plan()
+
+
 def test_what_has_jobs_is_not_deleted() -> None:
     state = reached()
     add_strangers(state)

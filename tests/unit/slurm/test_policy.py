@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import types
 import typing
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from trainshed.records import OnChange, Record
-from trainshed.slurm import PRESETS, SlurmPolicy
+from trainshed.slurm import PRESETS, SlurmPolicy, policy, records, scheduler
 from trainshed.slurm.texts import seconds, slurm_time
 
 
@@ -265,6 +268,15 @@ def test_every_field_says_what_changing_it_does_to_a_running_cluster() -> None:
             for name, field in kind.model_fields.items():
                 marked = [m for m in field.metadata if isinstance(m, OnChange)]
                 assert len(marked) == 1, f"{kind.__name__}.{name}"
-                assert field.description, f"{kind.__name__}.{name}"
                 waiting.append(field.annotation)
     assert len(seen) == 7
+
+
+def test_every_field_is_described_below_it() -> None:
+    for module in (policy, records, scheduler):
+        for node in ast.walk(ast.parse(inspect.getsource(module))):
+            body = node.body if isinstance(node, ast.ClassDef) else []
+            for field, below in pairwise([*body, None]):
+                if isinstance(field, ast.AnnAssign):
+                    text = below.value if isinstance(below, ast.Expr) else None
+                    assert isinstance(text, ast.Constant), ast.unparse(field)

@@ -1,0 +1,173 @@
+"""Two versions of an institution file, without a template."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.unit.review.assemblies import CLUSTER, KAIT, kait, write
+from trainshed.config import ConfigError, Institution
+from trainshed.config.load import load
+from trainshed.records import OnChange
+from trainshed.review import Effect, Review, review, review_many
+from trainshed.review.institution import key_changes
+
+BLOCK = (
+    "capacity: {kind: capacity_block, reservation_id: cr-0123456789abcdef0, "
+    "end: 2027-03-01T11:30:00Z}"
+)
+RESERVED = "capacity: {kind: targeted_reservation, reservation_id: cr-0123456789abcdef0, nodes: 16}"
+
+
+def files(tmp_path: Path, old: str, new: str, capacity: str = RESERVED) -> Review:
+    """Review KAIT's file before and after a piece of its text becomes another."""
+    text = KAIT.read_text().replace(RESERVED, capacity)
+    assert old in text
+    before, after = tmp_path / "before.yaml", tmp_path / "after.yaml"
+    before.write_text(text)
+    after.write_text(text.replace(old, new))
+    return review(before, after)
+
+
+CHANGES = {
+    "tag": ('Grafana: "true"', 'Grafana: "false"', Effect.LIVE),
+    "zone": ("zone: ap-northeast-2a", "zone: ap-northeast-2c", Effect.REFUSED),
+    "network": ("cidr: 10.0.0.0/16", "cidr: 10.1.0.0/16", Effect.REFUSED),
+    "larger storage": ("capacity_gib: 230400", "capacity_gib: 268800", Effect.LIVE),
+    "smaller storage": ("capacity_gib: 230400", "capacity_gib: 115200", Effect.REFUSED),
+    "no EFA on storage": ("efa: true", "efa: false", Effect.REPLACES_DATA),
+    "link direction": ("direction: import", "direction: both", Effect.LIVE),
+    "head node": ("instance_type: m7i.8xlarge", "instance_type: m7i.4xlarge", Effect.REFUSED),
+    "system": ("os: ubuntu2204", "os: ubuntu2404", Effect.REFUSED),
+    "shrink": ("max_nodes: 16", "max_nodes: 8", Effect.STOPS_FLEET),
+    "queue renamed": ("    compute:", "    train:", Effect.STOPS_FLEET),
+    "reservation": ("cr-0123456789abcdef0", "cr-0123456789abcdef1", Effect.DRAINS_NODES),
+    "root volume": ("root_volume: {gib: 500}", "root_volume: {gib: 600}", Effect.DRAINS_NODES),
+    "memory": ("memory_scheduling: true", "memory_scheduling: false", Effect.STOPS_FLEET),
+    "metrics": ("detailed: true", "detailed: false", Effect.STOPS_FLEET),
+    "dashboard": ("dashboard: true", "dashboard: false", Effect.LIVE),
+    "strategy": ("strategy: DRAIN", "strategy: TERMINATE", Effect.LIVE),
+    "boot time": ("timeout_minutes: 50", "timeout_minutes: 40", Effect.REFUSED),
+    "nothing": ("name: kait", "name: kait", Effect.UNTOUCHED),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_changed_key_has_its_verdict(name: str, tmp_path: Path) -> None:
+    old, new, verdict = CHANGES[name]
+    assert files(tmp_path, old, new).verdict == verdict
+
+
+def test_a_new_end_of_a_block_is_live_and_on_the_timeline(tmp_path: Path) -> None:
+    found = files(tmp_path, "2027-03-01", "2027-04-01", BLOCK)
+    (finding,) = found.findings
+    assert finding.place == "fleet.queues.compute.capacity.end"
+    assert (finding.before, finding.after) == ("2027-03-01T11:30:00Z", "2027-04-01T11:30:00Z")
+    assert finding.sentence == "Warnings and the drain move to the new end."
+    (span,), (was,) = found.capacity, found.capacity_before
+    assert str(was.drain) == "2027-03-01 10:50:00+00:00"
+    assert str(span.drain) == "2027-04-01 10:50:00+00:00"
+
+
+def test_what_leaves_data_behind_is_stopped(tmp_path: Path) -> None:
+    found = files(tmp_path, "efa: true", "efa: false")
+    assert [stop.flag for stop in found.stops] == ["--accept 'orphan-data:storage.lustre.efa'"]
+
+
+def test_the_cluster_configuration_is_a_diff(tmp_path: Path) -> None:
+    found = files(tmp_path, "max_nodes: 16", "max_nodes: 8")
+    diffs = {file.name: file.diff for file in found.files}
+    assert "-      MaxCount: 16\n" in diffs["cluster-config.yaml"]
+    assert "+      MaxCount: 8\n" in diffs["cluster-config.yaml"]
+
+
+def test_what_files_cannot_show_is_said(tmp_path: Path) -> None:
+    found = files(tmp_path, "max_nodes: 16", "max_nodes: 8")
+    assert found.left_out == (
+        "Two institution files were compared: resources, rights and cdk-nag are in the "
+        "templates, so review two synthesised assemblies for those.",
+    )
+
+
+def test_two_institutions_are_not_two_versions(tmp_path: Path) -> None:
+    other = KAIT.with_name("minimal.yaml")
+    with pytest.raises(ValueError, match=r"compare two versions of the same institution"):
+        review(KAIT, other)
+
+
+def test_a_file_and_an_assembly_do_not_compare(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="give two of a kind"):
+        review(KAIT, write(tmp_path, kait()))
+
+
+def test_a_folder_without_a_manifest_is_no_assembly(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="is no assembly and no institution file; run cdk synth"):
+        review(tmp_path, tmp_path)
+
+
+def test_a_wrong_file_tells_its_faults(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="capacity_gib"):
+        files(tmp_path, "capacity_gib: 230400", "capacity_gib: 1300")
+
+
+def test_the_file_beside_an_assembly_gives_the_timeline_and_keys_that_no_template_has(
+    tmp_path: Path,
+) -> None:
+    text = KAIT.read_text().replace(RESERVED, BLOCK)
+    later = text.replace("2027-03-01", "2027-04-01")
+    found = review(
+        write(tmp_path / "a", kait(), rendered={"institution.yaml": text}),
+        write(tmp_path / "b", kait(), rendered={"institution.yaml": later}),
+    )
+    assert [finding.place for finding in found.findings] == ["fleet.queues.compute.capacity.end"]
+    assert found.capacity != found.capacity_before
+    assert not found.files, "its diff is in the pull request already"
+
+
+def test_a_file_of_another_time_is_left_out(tmp_path: Path) -> None:
+    """The base may have been written for an earlier version of this library."""
+    found = review(
+        write(tmp_path / "a", kait(), rendered={"institution.yaml": "name: kait\nold_key: 1\n"}),
+        write(tmp_path / "b", kait(), rendered={"institution.yaml": KAIT.read_text()}),
+    )
+    assert not found.findings
+    assert found.left_out == (
+        "The institution file of the base is not one that this version reads, so it was not "
+        "compared.",
+    )
+
+
+def test_a_new_institution_is_new_and_a_lost_one_is_gone(tmp_path: Path) -> None:
+    first = write(tmp_path / "a", {CLUSTER: kait()[CLUSTER]}, institution="one")
+    second = write(tmp_path / "b", {"two-cluster": kait()[CLUSTER]}, institution="two")
+    new, gone = review_many(first, second)
+    assert (new.name, new.is_new, new.verdict) == ("two", True, Effect.LIVE)
+    assert (gone.name, gone.is_gone, gone.verdict) == ("one", True, Effect.UNTOUCHED)
+
+
+def test_every_key_of_the_records_says_what_its_change_does() -> None:
+    institution = load(KAIT.with_name("full.yaml"))
+
+    def other(path: str) -> Institution:
+        return load(KAIT.with_name(path))
+
+    found = list(key_changes(institution, other("kait.yaml")))
+    assert len(found) > 20
+    assert {type(change.on_change) for change in found} == {OnChange}
+
+
+def test_what_comes_new_disturbs_nobody() -> None:
+    data = yaml.safe_load(KAIT.read_text())
+    queue = dict(data["fleet"]["queues"]["compute"])
+    queue["capacity"] = {"kind": "on_demand"}
+    base = load(KAIT)
+    more = {**base.fleet.queues, "more": next(iter(base.fleet.queues.values()))}
+    head = base.model_copy(update={"fleet": base.fleet.model_copy(update={"queues": more})})
+    assert [(c.place, c.on_change) for c in key_changes(base, head)] == [
+        ("fleet.queues.more", OnChange.LIVE)
+    ]
+    assert [(c.place, c.on_change) for c in key_changes(head, base)] == [
+        ("fleet.queues.more", OnChange.STOPS_FLEET)
+    ]
