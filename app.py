@@ -4,24 +4,15 @@
 import sys
 from pathlib import Path
 
-import aws_cdk as cdk
-import cdk_nag
-
-from stacks.cluster_stack import ClusterStack
-from stacks.foundation_stack import FoundationStack
-from trainshed.cli.checked import load_all
+from stacks.shares import share_of_this_process
 from trainshed.config import ConfigError
 
-# Traces are of the CDK's own JavaScript, in temporary folders that differ in every run.
-app = cdk.App(stack_traces=False)
 try:
-    chosen = app.node.try_get_context("institution")
-    institutions = load_all(Path(__file__).with_name("institutions"), chosen)
+    institutions = share_of_this_process(Path(__file__).resolve())
 except ConfigError as error:
     sys.exit(str(error))
-for institution in institutions:
-    foundation = FoundationStack(app, f"{institution.name}-foundation", institution=institution)
-    cluster = ClusterStack(app, f"{institution.name}-cluster", institution=institution)
-    cluster.add_stack_dependency(foundation)
-cdk.Validations.of(app).add_plugins(cdk_nag.AwsSolutionsChecks(app), cdk_nag.NIST80053R5Checks(app))
-app.synth()
+if institutions:
+    # Imported here, as the process that only shares out the work needs no CDK.
+    from stacks.synthesis import synthesise
+
+    synthesise(institutions)

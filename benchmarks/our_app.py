@@ -5,21 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import aws_cdk as cdk
+from stacks.shares import share_of_this_process
 
-from stacks.cluster_stack import ClusterStack
-from stacks.foundation_stack import FoundationStack
-from trainshed.cli.checked import load_all
+# The processes of the shares run this file again, with the same arguments.
+institutions = share_of_this_process(
+    Path(__file__).resolve(), folder=Path(sys.argv[1]), arguments=sys.argv[1:]
+)
+if institutions:
+    from stacks.synthesis import synthesise
 
-app = cdk.App()
-for institution in load_all(Path(sys.argv[1])):
-    foundation = FoundationStack(app, f"{institution.name}-foundation", institution=institution)
-    cluster = ClusterStack(app, f"{institution.name}-cluster", institution=institution)
-    cluster.add_stack_dependency(foundation)
-if "--nag" in sys.argv:
-    import cdk_nag
-
-    cdk.Validations.of(app).add_plugins(
-        cdk_nag.AwsSolutionsChecks(app), cdk_nag.NIST80053R5Checks(app)
-    )
-app.synth()
+    synthesise(institutions, security_packs="--nag" in sys.argv)

@@ -70,11 +70,19 @@ aws_cdk.CfnResource(
 
 def with_preflight(outdir: Path, more: str = "") -> subprocess.CompletedProcess[str]:
     """Run app.py with cdk-preflight's rules in the CDK's own validation engine, errors fatal."""
-    last = f"import aws_cdk, cdk_preflight\n{more}\ncdk_preflight.Preflight.apply(app)\napp.synth()"
-    code = (ROOT / "app.py").read_text().replace("app.synth()", last)
-    context = {"@aws-cdk/core:strictCfnValidateErrors": True, "institution": None}
+    code = f"""
+from pathlib import Path
+import aws_cdk, cdk_preflight
+from stacks.synthesis import make_app
+from trainshed.cli.checked import load_all
+app = make_app(load_all(Path("institutions")))
+{more}
+cdk_preflight.Preflight.apply(app)
+app.synth()
+"""
+    context = {"@aws-cdk/core:strictCfnValidateErrors": True}
     return subprocess.run(
-        [sys.executable, "-c", code.replace("__file__", repr(str(ROOT / "app.py")))],
+        [sys.executable, "-c", code],
         cwd=ROOT,
         env={
             **os.environ,

@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
-import cdk_nag
 import pytest
 
-from stacks.cluster_stack import ClusterStack
-from stacks.foundation_stack import FoundationStack
+from stacks.synthesis import make_app
 from trainshed.cli.checked import load_checked
 
 INSTITUTIONS = sorted((Path(__file__).parents[2] / "institutions").glob("*.yaml"))
@@ -34,16 +32,7 @@ Templates = dict[str, dict[str, Any]]
 
 
 def synthesise(context: dict[str, Any] | None = None) -> Templates:
-    app = cdk.App(context=context)
-    for path in INSTITUTIONS:
-        institution = load_checked(path)
-        name = institution.name
-        foundation = FoundationStack(app, f"{name}-foundation", institution=institution)
-        cluster = ClusterStack(app, f"{name}-cluster", institution=institution)
-        cluster.add_stack_dependency(foundation)
-    cdk.Validations.of(app).add_plugins(
-        cdk_nag.AwsSolutionsChecks(app), cdk_nag.NIST80053R5Checks(app)
-    )
+    app = make_app([load_checked(path) for path in INSTITUTIONS], context=context)
     return {stack.stack_name: stack.template for stack in app.synth().stacks}
 
 

@@ -82,19 +82,28 @@ def validate(assembly: Path) -> Iterator[Finding]:
 
 
 def stack_templates(assembly: Path) -> Iterator[StackTemplate]:
-    """Yield the stacks of an assembly, in the order of its manifest."""
-    manifest = json.loads((assembly / "manifest.json").read_text())
-    for artifact in manifest["artifacts"].values():
+    """Yield the stacks of an assembly, and of those inside it, in the order of their manifests."""
+    for folder, artifact in artifacts_of(assembly):
         if artifact["type"] == "aws:cloudformation:stack":
             properties = artifact["properties"]
             account, region = artifact["environment"].removeprefix("aws://").split("/")
             yield StackTemplate(
                 name=properties.get("stackName") or artifact["displayName"],
-                path=assembly / properties["templateFile"],
+                path=folder / properties["templateFile"],
                 account=None if account.startswith("unknown") else account,
                 region=None if region.startswith("unknown") else region,
-                acknowledged=tuple(sorted(_acknowledged(metadata_of(assembly, artifact)))),
+                acknowledged=tuple(sorted(_acknowledged(metadata_of(folder, artifact)))),
             )
+
+
+def artifacts_of(assembly: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield each artifact with the folder of its assembly; those inside others too."""
+    manifest = json.loads((assembly / "manifest.json").read_text())
+    for artifact in manifest["artifacts"].values():
+        if artifact["type"] == "cdk:cloud-assembly":
+            yield from artifacts_of(assembly / artifact["properties"]["directoryName"])
+        else:
+            yield assembly, artifact
 
 
 def metadata_of(assembly: Path, artifact: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:

@@ -7,9 +7,8 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from .check import StackTemplate, metadata_of, stack_templates
+from .check import StackTemplate, artifacts_of, metadata_of, stack_templates
 
 # The resources that a person looks for, in the words that they use.
 MAIN_RESOURCES = {
@@ -78,9 +77,8 @@ def _resources(template: StackTemplate) -> str:
 
 
 def _warnings(assembly: Path) -> Iterator[str]:
-    manifest: dict[str, Any] = json.loads((assembly / "manifest.json").read_text())
-    for artifact in manifest["artifacts"].values():
-        for path, entries in metadata_of(assembly, artifact).items():
+    for folder, artifact in artifacts_of(assembly):
+        for path, entries in metadata_of(folder, artifact).items():
             for entry in entries:
                 if entry["type"] == "aws:cdk:warning":
                     yield f"{path.lstrip('/')}: {entry['data']}"

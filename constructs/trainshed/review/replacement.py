@@ -84,7 +84,8 @@ def _schema(resource_type: str, region: str) -> dict[str, Any]:
         try:
             found: dict[str, Any] = SCHEMAS.get_resource_schema(place, resource_type).schema
             return found
-        except ResourceNotFoundError:
+        except (KeyError, ResourceNotFoundError):
+            # A Region newer than this cfn-lint, or a type that the Region does not have.
             continue
     return {}
 

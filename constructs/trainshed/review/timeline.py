@@ -49,7 +49,7 @@ def timeline(
     said = "; ".join(f"{span.queue}: {span_words(span)}{_times(span)}" for span in after)
     return (
         f'<svg class="timeline" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'role="img" aria-labelledby="{name}-t {name}-d">'
+        f'role="img" aria-labelledby="{name}-t" aria-describedby="{name}-d">'
         f'<title id="{name}-t">Capacity over time</title>'
         f'<desc id="{name}-d">{escape(said)}</desc>'
         f"{''.join(_axis(scale, height))}{rows}</svg>"

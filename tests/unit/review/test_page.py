@@ -93,7 +93,7 @@ def test_names_are_unique_and_every_link_and_label_arrives(page: Page) -> None:
     names = list(page.values("id"))
     assert len(names) == len(set(names))
     links = {each[1:] for each in page.values("href") if each.startswith("#")}
-    labels = {name for each in page.values("aria-labelledby") for name in each.split()}
+    labels = {*page.values("aria-labelledby"), *page.values("aria-describedby")}
     assert links | labels <= set(names)
 
 

@@ -1,0 +1,48 @@
+"""From institutions to an assembly."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import aws_cdk as cdk
+import cdk_nag
+
+from trainshed.config import Institution
+
+from .cluster_stack import ClusterStack
+from .foundation_stack import FoundationStack
+
+
+def make_app(
+    institutions: Sequence[Institution],
+    *,
+    security_packs: bool = True,
+    context: Mapping[str, Any] | None = None,
+) -> cdk.App:
+    """Make two stacks an institution.
+
+    Args:
+        institutions: The institutions.
+        security_packs: Check with cdk-nag's AwsSolutions and NIST 800-53 packs.
+        context: Context of the app, such as feature flags. Default: none.
+    """
+    # Traces are of the CDK's own JavaScript, in temporary folders that differ in every run.
+    app = cdk.App(stack_traces=False, context=context)
+    for institution in institutions:
+        foundation = FoundationStack(app, f"{institution.name}-foundation", institution=institution)
+        cluster = ClusterStack(app, f"{institution.name}-cluster", institution=institution)
+        cluster.add_stack_dependency(foundation)
+    if security_packs:
+        packs = cdk_nag.AwsSolutionsChecks(app), cdk_nag.NIST80053R5Checks(app)
+        cdk.Validations.of(app).add_plugins(*packs)
+    return app
+
+
+def synthesise(institutions: Sequence[Institution], *, security_packs: bool = True) -> None:
+    """Write the assembly, as the last thing that a process does."""
+    # It ends with the synthesis; collecting its cycles meanwhile costs a tenth of it.
+    gc.disable()
+    make_app(institutions, security_packs=security_packs).synth()
+    gc.freeze()
