@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
+# The processes of the shares run this file by its path, without the root on Python's.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from stacks.shares import share_of_this_process
 
-# The processes of the shares run this file again, with the same arguments.
+gc.disable()
 institutions = share_of_this_process(
     Path(__file__).resolve(), folder=Path(sys.argv[1]), arguments=sys.argv[1:]
 )
@@ -15,3 +18,4 @@ if institutions:
     from stacks.synthesis import synthesise
 
     synthesise(institutions, security_packs="--nag" in sys.argv)
+gc.freeze()

@@ -8,6 +8,7 @@ Runs of the variants take turns, so that other load hits all alike. Of each the 
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import os
 import platform
@@ -25,6 +26,7 @@ import yaml
 # A script finds what is beside it; the apps and the tests find the package from the root.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.measure import ROOT, Cost, Variant, environment, measure
+from trainshed.cli.check import stack_templates
 
 # What the plain app writes out as well.
 SECTIONS = ("name", "account", "region", "tags", "network", "storage", "fleet")
@@ -60,14 +62,14 @@ def differences(ours: Path, plain: Path, *, bytes_apart: float = 0.15) -> list[s
         bytes_apart: How far apart the sizes of all templates may be, as a share of plain's.
     """
     found = []
-    names = {path.name for path in ours.glob("*.template.json")}
-    if names != {path.name for path in plain.glob("*.template.json")} or not names:
+    templates = [{t.name: t.path for t in stack_templates(side)} for side in (ours, plain)]
+    if templates[0].keys() != templates[1].keys() or not templates[0]:
         return [f"stacks of {ours} and {plain} are not the same"]
     sizes = [0, 0]
-    for name in sorted(names):
+    for name in sorted(templates[0]):
         counts = []
-        for side, folder in enumerate((ours, plain)):
-            text = (folder / name).read_text()
+        for side in (0, 1):
+            text = templates[side][name].read_text()
             sizes[side] += len(text)
             counts.append(Counter(r["Type"] for r in json.loads(text)["Resources"].values()))
         for kind in sorted(counts[0].keys() | counts[1].keys()):
@@ -215,6 +217,9 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3, metavar="N", help="default: 3")
     options = parser.parse_args()
     print_machine()
+    # As pip leaves every installed package; a checkout has it only after a first run.
+    compileall.compile_dir(ROOT / "constructs", quiet=1)
+    compileall.compile_dir(ROOT / "stacks", quiet=1)
     with tempfile.TemporaryDirectory(prefix="trainshed-benchmark-") as folder:
         work = Path(folder)
         compare_validation(options.repeat)

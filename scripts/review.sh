@@ -9,15 +9,15 @@ set -euo pipefail
 main() {
   local range=${1:?usage: review.sh BASE..HEAD OUT [trainshed review arguments...]} out=${2:?give a folder for the result}
   shift 2
-  if [[ ! $range =~ ^([^.].*)\.\.\.?([^.].*)$ ]]; then
+  local dots=".."
+  # Three dots: since the branch left, as a pull request shows it.
+  [[ $range == *...* ]] && dots="..."
+  local base=${range%%"$dots"*} head=${range#*"$dots"}
+  if [[ $range != *..* || -z $base || -z $head ]]; then
     echo "review: $range is no range of commits; write BASE..HEAD" >&2
     exit 1
   fi
-  local base=${BASH_REMATCH[1]} head=${BASH_REMATCH[2]}
-  # Three dots: since the branch left, as a pull request shows it.
-  if [[ $range == *...* ]]; then
-    base=$(git merge-base "$base" "$head")
-  fi
+  [ "$dots" = ".." ] || base=$(git merge-base "$base" "$head")
   cd "$(git rev-parse --show-toplevel)"
   mkdir -p "$out"
   out=$(cd "$out" && pwd)

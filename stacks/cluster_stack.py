@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aws_cdk as cdk
 from constructs import Construct
 
-from trainshed import SlackAlerts, TrainingCluster, alerts_of
+import trainshed
+from trainshed import TrainingCluster
 from trainshed.config import Institution
 
 from .handoff import acknowledge_unread, read_nat_gateway_id, read_network, read_storage
+
+if TYPE_CHECKING:
+    from trainshed import SlackAlerts
 
 
 class ClusterStack(cdk.Stack):
@@ -43,7 +47,8 @@ class ClusterStack(cdk.Stack):
         )
         nat_gateway_id = read_nat_gateway_id(self, institution)
         if institution.alerts:
-            self.alerts = alerts_of(
+            # Found by its name when it is needed: what it imports is a tenth of a synthesis.
+            self.alerts = trainshed.alerts_of(
                 self,
                 "Alerts",
                 institution,

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import aws_cdk as cdk
-import cdk_nag
 
 from trainshed.config import Institution
 
@@ -35,14 +33,13 @@ def make_app(
         cluster = ClusterStack(app, f"{institution.name}-cluster", institution=institution)
         cluster.add_stack_dependency(foundation)
     if security_packs:
+        import cdk_nag
+
         packs = cdk_nag.AwsSolutionsChecks(app), cdk_nag.NIST80053R5Checks(app)
         cdk.Validations.of(app).add_plugins(*packs)
     return app
 
 
 def synthesise(institutions: Sequence[Institution], *, security_packs: bool = True) -> None:
-    """Write the assembly, as the last thing that a process does."""
-    # It ends with the synthesis; collecting its cycles meanwhile costs a tenth of it.
-    gc.disable()
+    """Write the assembly."""
     make_app(institutions, security_packs=security_packs).synth()
-    gc.freeze()

@@ -85,8 +85,14 @@ def seed(seed_session: Cluster) -> Iterator[Cluster]:
     seed_session.cancel_all()
 
 
+@pytest.fixture(scope="session")
+def one_minute_job(hardened_session: Cluster) -> str:
+    """A debug job of erin's with a limit of a minute; it runs while other tests do."""
+    return hardened_session.submit("erin", "-p", "debug", "-t", "1", "--gres=gpu:1", "-c", "1")
+
+
 @pytest.fixture
-def hardened(hardened_session: Cluster) -> Iterator[Cluster]:
+def hardened(hardened_session: Cluster, one_minute_job: str) -> Iterator[Cluster]:
     """The cluster under the hardened policy, empty before and after."""
     yield hardened_session
     hardened_session.cancel_all()

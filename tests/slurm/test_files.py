@@ -18,8 +18,10 @@ from tests.slurm.lab.cluster import (
     slurm_version,
 )
 from tests.slurm.lab.machines import LAB_DIR
+from trainshed.config import load
 from trainshed.slurm import NodeGroup, NodeShape, SlurmPolicy, cgroup_conf, gres_conf
 
+INSTITUTIONS = Path(__file__).parents[2] / "institutions"
 JOINING = NodeGroup("compute", P5EN, 4)
 MIXED = (JOINING, NodeGroup("cpu", NodeShape(48, 196_608, 1, 24, 2), 8))
 Render = Callable[[SlurmPolicy, tuple[int, int]], str]
@@ -28,6 +30,14 @@ FORMS: dict[str, tuple[Render, tuple[NodeGroup, ...]]] = {
     "fixed nodes": (bare_conf, (COMPUTE,)),
     "joining nodes": (lambda policy, version: bare_conf(policy, version, [JOINING]), (JOINING,)),
     "two queues": (lambda policy, version: bare_conf(policy, version, MIXED), MIXED),
+    "a partition a queue": (
+        lambda policy, version: bare_conf(
+            policy_for_lab("kait-hardened", partitions={"debug": {"queues": ["cpu"]}}),
+            version,
+            MIXED,
+        ),
+        MIXED,
+    ),
 }
 
 
@@ -69,6 +79,32 @@ def test_slurmctld_complains_of_the_seed_as_the_linter_does(
     write(tmp_path, policy, bare_conf(policy, slurm_version(slurm_root)), (COMPUTE,))
     done = dry_run(slurm_root, tmp_path)
     assert (done.returncode, done.stdout) == (1, "error: Configured MailProg is invalid\n")
+
+
+def institution(path: Path) -> tuple[SlurmPolicy, tuple[NodeGroup, ...]]:
+    """Return the policy of an institution file, or the hardened preset, and its queues."""
+    loaded = load(path)
+    policy = getattr(loaded.fleet, "policy", None) or SlurmPolicy(preset="kait-hardened")
+    groups = tuple(
+        NodeGroup(
+            name,
+            NodeShape.of_instance(loaded.known_types[queue.instance_type]),
+            queue.max_nodes,
+            f"{name}-st-{name}-[1-{queue.max_nodes}]",
+        )
+        for name, queue in loaded.fleet.queues.items()
+    )
+    return policy, groups
+
+
+@pytest.mark.parametrize("file", sorted(INSTITUTIONS.glob("*.yaml")), ids=lambda file: file.stem)
+def test_slurmctld_takes_the_files_of_every_example_institution(
+    slurm_root: Path, tmp_path: Path, file: Path
+) -> None:
+    policy, groups = institution(file)
+    write(tmp_path, policy, bare_conf(policy, slurm_version(slurm_root), groups), groups)
+    done = dry_run(slurm_root, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 WRONG = {

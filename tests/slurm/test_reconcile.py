@@ -9,7 +9,7 @@ import pytest
 
 from tests.slurm.lab.cluster import MEMBERS, Cluster, policy_for_lab
 from tests.slurm.lab.machines import wait_until
-from trainshed.slurm import SlurmPolicy
+from trainshed.slurm import PARALLELCLUSTER_ACCOUNT, SlurmPolicy
 
 QOS = ("debug_qos", "normal_qos", "priority_qos", "exclusive_qos")
 POLICY = policy_for_lab("kait-hardened")
@@ -164,6 +164,21 @@ def test_every_setting_of_a_qos_and_an_account_is_written_and_cleared(database: 
         )
         database.apply(policy)
         assert code(database, "drift") == 0
+
+
+def test_what_parallelcluster_makes_for_itself_stays(database: Cluster) -> None:
+    for command in (
+        f"add account {PARALLELCLUSTER_ACCOUNT} Organization=none",
+        f"add user slurm account={PARALLELCLUSTER_ACCOUNT} AdminLevel=Admin",
+        f"add user ubuntu account={PARALLELCLUSTER_ACCOUNT} AdminLevel=Admin",
+    ):
+        database.sacctmgr(*command.split())
+    database.write_accounting_policy(POLICY, keep=[PARALLELCLUSTER_ACCOUNT])
+    assert code(database, "apply", "--delete-running") == 0
+    assert code(database, "drift", "--delete-running") == 0
+    shown = database.sacctmgr("-nP", "show", "user", "format=User,DefaultAccount,AdminLevel")
+    assert f"slurm|{PARALLELCLUSTER_ACCOUNT}|Administrator" in shown
+    assert f"ubuntu|{PARALLELCLUSTER_ACCOUNT}|Administrator" in shown
 
 
 def test_accounts_change_places_in_the_tree(database: Cluster) -> None:

@@ -210,6 +210,13 @@ def test_t6_the_top_tier_is_not_preempted_and_says_so(hardened: Cluster) -> None
     assert "PreemptMode=OFF" in shown
 
 
+def test_a_job_is_ended_at_its_time_limit(hardened: Cluster, one_minute_job: str) -> None:
+    def state() -> str:
+        return hardened.head.run("sacct", "-nXPj", one_minute_job, "-o", "state")
+
+    wait_until(lambda: state() == "TIMEOUT", lambda: f"TIMEOUT, it is {state()}", 120)
+
+
 def test_t8_a_preempted_job_has_its_grace_time(preemption: Preemption) -> None:
     # 8 s of grace and 5 s of kill wait; a tick takes a little more than a second.
     assert preemption.stubborn.count("tick") >= 8

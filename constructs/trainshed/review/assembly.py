@@ -36,8 +36,8 @@ class Stack:
     """Construct path and rule -> the reason that stands beside it."""
     protected: bool = False
     """Termination protection is on."""
-    assets: Mapping[str, Path] = field(default_factory=dict)
-    """Construct path -> file or folder that is shipped."""
+    assets: Mapping[str, Path] = field(default_factory=dict, compare=False)
+    """Construct path -> file or folder that is shipped; its text counts, not its place."""
 
     @property
     def resources(self) -> Mapping[str, Any]:

@@ -40,7 +40,7 @@ def markdown_of(reviews: Sequence[Review]) -> str:
     same = [review for review in reviews if review.is_unchanged]
     blocks = ["\n".join(_lines(review)) for review in changed]
     if same:
-        blocks.append("\n".join(f"**{_bold(unchanged_line(each))}" for each in same))
+        blocks.append("\n\n".join(f"**{_bold(unchanged_line(each))}" for each in same))
     return _cut("\n\n".join(blocks) + "\n")
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..config import ConfigError, Institution
+from ..config import ConfigError, Institution, load
 from . import cluster, institution
 from .assembly import Assembly, Stack, asset_texts, read
-from .capacity import spans
+from .capacity import CapacitySpan, spans
 from .effects import Effect, Finding
 from .guards import stops
 from .resource_findings import CLUSTER, resource_findings
-from .resources import Comparison
+from .resources import Comparison, ResourceChange
 from .result import FileDiff, Review, RuleChange
 from .security import Fact, facts_of_configuration, facts_of_stacks
 
@@ -133,28 +133,32 @@ def _version(assembly: Assembly, name: str) -> Version:
 def _own_file(file: Path) -> Institution | None:
     """Read the file beside an assembly; None where it was written for another version of us."""
     try:
-        return institution.read_institution(file)
+        # The synthesis has checked it against ParallelCluster already.
+        return load(file)
     except ConfigError:
         return None
 
 
 def compare(name: str, base: Version, head: Version, accepted: Collection[str] = ()) -> Review:
     """Compare two versions of one institution."""
+    if base == head:
+        return Review(name, capacity=_spans(head), capacity_before=_spans(base))
     is_gone = base.is_there and not head.is_there
-    findings = [_gone(name)] if is_gone else _merged(_findings(base, head))
+    comparison = Comparison(base.stacks, head.stacks)
+    changes = tuple(comparison.changes())
+    findings = [_gone(name)] if is_gone else _merged(_findings(base, head, comparison, changes))
     before, after = base.facts(), (base if is_gone else head).facts()
     gained, lost = _sorted(after - before), _sorted(before - after)
-    comparison = Comparison(base.stacks, head.stacks)
     return Review(
         name=name,
         findings=tuple(sorted(findings, key=lambda finding: (-finding.effect.rank, finding.place))),
         gained=gained,
         lost=lost,
         files=() if is_gone else tuple(_file_diffs(base.files, head.files)),
-        resources=tuple(comparison.changes()),
+        resources=changes,
         rules=() if is_gone else tuple(_rules(base, head)),
-        capacity=spans(head.institution) if head.institution else (),
-        capacity_before=spans(base.institution) if base.institution else (),
+        capacity=_spans(head),
+        capacity_before=_spans(base),
         stops=tuple(stops(findings, gained, accepted)),
         left_out=tuple(_left_out(base, head)),
         is_new=head.is_there and not base.is_there,
@@ -177,9 +181,13 @@ def _merged(findings: Iterable[Finding]) -> list[Finding]:
     ]
 
 
-def _findings(base: Version, head: Version) -> Iterator[Finding]:
-    comparison = Comparison(base.stacks, head.stacks)
-    changes = list(comparison.changes())
+def _spans(version: Version) -> tuple[CapacitySpan, ...]:
+    return spans(version.institution) if version.institution else ()
+
+
+def _findings(
+    base: Version, head: Version, comparison: Comparison, changes: Sequence[ResourceChange]
+) -> Iterator[Finding]:
     yield from resource_findings(changes)
     for change in changes:
         if change.resource_type == CLUSTER and change.before and change.after:

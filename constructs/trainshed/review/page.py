@@ -58,6 +58,7 @@ def _article(review: Review, picture: str) -> Iterator[str]:
         ("happens", "What happens", "".join(page_parts.findings(review))),
         ("security", "Security", "".join(page_parts.security(review))),
         ("capacity", "Capacity", "".join(page_parts.capacity(review))),
+        ("picture", "Picture", _picture(review, picture)),
         ("files", "Rendered files", "".join(page_parts.file(each) for each in review.files)),
         *(
             (f"section-{at}", title, f'<div class="card">{prose.to_html(text)}</div>')
@@ -72,7 +73,6 @@ def _article(review: Review, picture: str) -> Iterator[str]:
     yield from _stops(review)
     links = "".join(f'<li><a href="#{key}">{escape(title)}</a></li>' for key, title, _ in shown)
     yield f'<nav aria-label="Parts of {escape(review.name)}"><ul>{links}</ul></nav>'
-    yield _picture(review, picture)
     for key, title, body in shown:
         heading = f'<h3 id="{key}">{escape(title)}</h3>'
         yield f'<section aria-labelledby="{key}">{heading}{body}</section>'
@@ -113,5 +113,7 @@ def _picture(review: Review, picture: str) -> str:
     if not picture:
         return ""
     label = f"What {escape(review.name)} gets"
+    # Wider than a phone, so that its letters stay readable there.
+    frame = f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">{picture}</div>'
     caption = f"<figcaption>{label}</figcaption>"
-    return f'<figure class="card" aria-label="{label}">{picture}{caption}</figure>'
+    return f'<figure class="card" aria-label="{label}">{frame}{caption}</figure>'

@@ -116,7 +116,7 @@ def capacity(review: Review) -> Iterator[str]:
             moment(span.start),
             moment(span.drain),
             moment(span.end) or "no end",
-            _was(span_words(before[span.queue])) if before.get(span.queue, span) != span else "",
+            span_words(before[span.queue]) if before.get(span.queue, span) != span else "",
         )
         for span in review.capacity
     ]
@@ -127,10 +127,6 @@ def capacity(review: Review) -> Iterator[str]:
     if not capacity_changed(review):
         yield '<p class="soft">As before.</p>'
     yield "</div>"
-
-
-def _was(words: str) -> str:
-    return f"was {words}"
 
 
 def file(file: FileDiff) -> str:

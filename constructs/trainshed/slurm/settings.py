@@ -91,6 +91,10 @@ def partition_settings(
         ("PriorityJobFactor", partition.priority_job_factor),
         ("OverSubscribe", "EXCLUSIVE" if partition.whole_node else "NO"),
     ]
+    # The cluster's defaults fit on its leanest node; a partition of richer ones has its own.
+    everywhere = _defaults(policy.scheduler, groups)
+    own = _defaults(policy.scheduler, partition_groups(partition, groups))
+    line += [default for default in own if default not in everywhere]
     if policy.scheduler.preempt_by == "partition_prio":
         line += _optional("PreemptMode", partition.preempt_mode)
     line += [("GraceTime", partition.grace_seconds)]

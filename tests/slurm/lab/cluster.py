@@ -36,11 +36,12 @@ P5EN = NodeShape(
 )
 COMPUTE = NodeGroup("compute", P5EN, 4, "compute-st-kait-gpu-[1-4]")
 NODES = [f"compute-st-kait-gpu-{number}" for number in range(1, 5)]
-USERS = {"alice": 2001, "bob": 2002, "carol": 2003, "dave": 2004, "mallory": 2005}
-"""Unix users of the lab. mallory is in no policy."""
+USERS = {"alice": 2001, "bob": 2002, "carol": 2003, "dave": 2004, "mallory": 2005, "erin": 2006}
+"""Unix users of the lab. mallory is in no policy; erin's jobs are not cancelled between tests."""
 MEMBERS = {
     "alice": {"account": "general"},
     "dave": {"account": "general"},
+    "erin": {"account": "general"},
     "bob": {"account": "priority"},
     "carol": {"account": "priority"},
 }
@@ -206,9 +207,9 @@ class Cluster:
         self.write_accounting_policy(policy)
         return self.reconcile("apply")
 
-    def write_accounting_policy(self, policy: SlurmPolicy) -> None:
+    def write_accounting_policy(self, policy: SlurmPolicy, *, keep: Iterable[str] = ()) -> None:
         """Write the document that slurm_accounts.py reads."""
-        document = accounting_document(policy, [COMPUTE], cluster="kait")
+        document = accounting_document(policy, [COMPUTE], cluster="kait", keep_accounts=keep)
         (self.lab.work / "etc" / "policy.json").write_text(json.dumps(document))
 
     def reconcile(self, *arguments: str, seconds: float = 120) -> str:
@@ -278,11 +279,11 @@ class Cluster:
         wait_until(lambda: word in self.output(user, job), f"{word!r} from job {job}")
 
     def cancel_all(self) -> None:
-        """Cancel every job and wait until all nodes are idle."""
-        self.head.run("scancel", *(f"--user={user}" for user in ["root"]))
-        for user in USERS:
+        """Cancel every job but erin's and wait until they are gone."""
+        users = [user for user in USERS if user != "erin"]
+        for user in users:
             self.head.run("scancel", f"--user={user}")
-        wait_until(lambda: not self.head.run("squeue", "-ah"), "an empty queue", 60)
+        wait_until(lambda: not self.head.run("squeue", "-ahu", ",".join(users)), "no job", 60)
 
     def log(self, daemon: str = "slurmctld") -> str:
         """Return the log of a daemon of the head node."""

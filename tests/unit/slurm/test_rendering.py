@@ -167,6 +167,18 @@ def test_defaults_per_gpu_are_the_share_of_the_leanest_node() -> None:
     assert "DefMemPerCPU=3891\n" in text
 
 
+def test_a_partition_of_richer_nodes_has_defaults_of_its_own() -> None:
+    lean = NodeGroup("lean", NodeShape(48, 196_608, 1, 24, 2, 4, "l4"), 2)
+    chosen = SlurmPolicy.model_validate(
+        {"preset": "kait-hardened", "partitions": {"priority": {"queues": ["compute"]}}}
+    )
+    settings, _ = parallelcluster_settings(chosen, [COMPUTE, lean])
+    lines = {s["PartitionName"]: s for s in settings if "PartitionName" in s}
+    assert lines["priority"]["DefCpuPerGPU"] == 24
+    assert lines["priority"]["DefMemPerGPU"] == 249_036
+    assert "DefCpuPerGPU" not in lines["normal"]
+
+
 def test_caps_of_cpus_and_memory_follow_those_of_gpus() -> None:
     document = accounting_document(HARDENED, [COMPUTE], cluster="kait")
     assert document["qos"]["priority_qos"]["MaxTRESPerUser"] == ("cpu=384,gres/gpu=16,mem=3984576M")
