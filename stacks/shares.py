@@ -21,7 +21,7 @@ from trainshed.cli.checked import load_all
 from trainshed.config import Institution
 
 # A process costs as much as some five institutions before it makes its first stack.
-FEWEST_A_SHARE = 5
+FEWEST_A_SHARE = 10
 MOST_A_SHARE = 25
 
 # Names of the institutions of a share, for the process that synthesises it.

@@ -117,13 +117,24 @@ def metadata_of(assembly: Path, artifact: Mapping[str, Any]) -> dict[str, list[d
 def _acknowledged(
     metadata: Mapping[str, Iterable[Mapping[str, Any]]],
 ) -> Iterator[tuple[str, str]]:
-    for entries in metadata.values():
-        said = {entry["type"]: entry.get("data") for entry in entries}
-        for rule in said.get("aws:cdk:acknowledged-rules") or {}:
-            yield (
-                said.get("aws:cdk:logicalId") or WHOLE_STACK,
-                rule.removeprefix("CloudFormation-Validate::"),
-            )
+    said = {
+        path: {entry["type"]: entry.get("data") for entry in entries}
+        for path, entries in metadata.items()
+    }
+    resources = {
+        path: data["aws:cdk:logicalId"]
+        for path, data in said.items()
+        if "aws:cdk:logicalId" in data
+    }
+    for path, data in said.items():
+        for acknowledged in data.get("aws:cdk:acknowledged-rules") or {}:
+            rule = acknowledged.removeprefix("CloudFormation-Validate::")
+            if path.count("/") == 1:
+                yield WHOLE_STACK, rule
+            # As for the CDK, it counts for the construct and for all below it.
+            for resource, logical_id in resources.items():
+                if f"{resource}/".startswith(f"{path}/"):
+                    yield logical_id, rule
 
 
 class _KnownFindings:

@@ -55,6 +55,7 @@ class NodePolicies(Construct):
     ) -> None:
         super().__init__(scope, id)
         self._path = f"/parallelcluster/{cluster_name}/"
+        self._partition = Stack.of(self).partition
         self.head = self._policy("Head", "Head node", head_scripts, head_list)
         self.compute = self._policy("Compute", "Compute nodes", compute_scripts, None)
         self.login = self._policy("Login", "Login nodes", login_scripts, login_list)
@@ -64,9 +65,8 @@ class NodePolicies(Construct):
     def _policy(
         self, id: str, who: str, scripts: Iterable[Script], list: ssm.IStringParameter | None
     ) -> iam.ManagedPolicy:
-        partition = Stack.of(self).partition
         places = dict.fromkeys((script.bucket, script.key) for script in scripts)
-        objects = [f"arn:{partition}:s3:::{bucket}/{key}" for bucket, key in places]
+        objects = [f"arn:{self._partition}:s3:::{bucket}/{key}" for bucket, key in places]
         statements = [
             iam.PolicyStatement(sid="ReadScripts", actions=["s3:GetObject"], resources=objects)
         ]

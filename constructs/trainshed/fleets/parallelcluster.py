@@ -125,6 +125,15 @@ class ParallelClusterFleet(Construct):
         self.cluster_name = cluster_name
         self.security_groups = tuple(network.node_security_groups)
         self.policies = nodes.policies
+        # Each is a call to the CDK's Node process, and they are needed in several places.
+        self._group_ids = tuple(group.security_group_id for group in self.security_groups)
+        self._policy_arns = (
+            session_manager_policy_arn(self),
+            self.policies.head.managed_policy_arn,
+            self.policies.compute.managed_policy_arn,
+            self.policies.login.managed_policy_arn,
+        )
+        self._attachable = self._attachable_policies(fleet)
         self.configuration = render(
             fleet,
             self._references(network, storage, nodes, reservation_ids or {}, isolated=isolated),
@@ -158,19 +167,18 @@ class ParallelClusterFleet(Construct):
         *,
         isolated: bool,
     ) -> References:
-        sessions = session_manager_policy_arn(self)
-        policies = nodes.policies
+        sessions, head, compute, login = self._policy_arns
         subnet_id = network.compute_subnet.subnet_id
         return References(
             region=Stack.of(self).region,
             head_subnet_id=subnet_id,
             compute_subnet_id=subnet_id,
-            security_group_ids=tuple(g.security_group_id for g in self.security_groups),
+            security_group_ids=self._group_ids,
             file_system_id=storage.file_system_id,
             mount_dir=storage.mount_dir,
-            head_policy_arns=(sessions, policies.head.managed_policy_arn),
-            compute_policy_arns=(sessions, policies.compute.managed_policy_arn),
-            login_policy_arns=(sessions, policies.login.managed_policy_arn),
+            head_policy_arns=(sessions, head),
+            compute_policy_arns=(sessions, compute),
+            login_policy_arns=(sessions, login),
             head_actions=nodes.head_actions,
             login_actions=nodes.login_actions,
             queue_actions=nodes.queue_actions,
@@ -189,20 +197,20 @@ class ParallelClusterFleet(Construct):
             capacity_block_ids=frozenset(
                 block.reservation_id for block in blocks if isinstance(block, CapacityBlock)
             ),
-            file_system_group_ids=frozenset(g.security_group_id for g in self.security_groups),
-            attachable_policies=self._attachable(fleet),
+            file_system_group_ids=frozenset(self._group_ids),
+            attachable_policies=self._attachable,
             known_types=known_types,
         )
 
-    def _attachable(self, fleet: Fleet) -> tuple[str, ...]:
-        own = (self.policies.head, self.policies.compute, self.policies.login)
+    def _attachable_policies(self, fleet: Fleet) -> tuple[str, ...]:
         named = [*fleet.head_node.policies, *(p for q in fleet.queues.values() for p in q.policies)]
         partition = Stack.of(self).partition
+        sessions, *own = self._policy_arns
         arns = [
-            session_manager_policy_arn(self),
+            sessions,
             # ParallelCluster adds it to every role of a cluster with CloudWatch logs.
             f"arn:{partition}:iam::aws:policy/CloudWatchAgentServerPolicy",
-            *(policy.managed_policy_arn for policy in own),
+            *own,
             *named,
         ]
         return tuple(dict.fromkeys(arns))
@@ -213,7 +221,7 @@ class ParallelClusterFleet(Construct):
             self,
             "Provider",
             cluster_name=self.cluster_name,
-            attachable_policy_arns=self._attachable(fleet),
+            attachable_policy_arns=self._attachable,
             script_bucket_arns=nodes.script_bucket_arns,
             script_arns=nodes.script_arns,
             secret_arns=(fleet.accounting.password_secret_arn,) if fleet.accounting else (),

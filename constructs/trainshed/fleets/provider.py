@@ -12,12 +12,12 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import custom_resources as cr
 from constructs import Construct
 
+from .._acknowledge import acknowledge
 from .._assets import asset
 from ..facts.parallelcluster import VERSION
 from .provider_acknowledgments import (
     OF_LOG,
     OF_OWN_FUNCTION,
-    acknowledge,
     acknowledge_framework,
     acknowledge_wildcards,
 )

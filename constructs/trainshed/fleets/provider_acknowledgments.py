@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
-from aws_cdk import Acknowledgment, Stack, Validations
+from aws_cdk import Stack
 from aws_cdk import aws_lambda as lambda_
-from constructs import Construct, IConstruct
+from constructs import Construct
 
+from .._acknowledge import acknowledge
 from .provider_permissions import Right
 
 OF_LOG = {
@@ -47,13 +48,6 @@ OF_FRAMEWORK = {
         "CDK's provider framework makes these policies, each for one role of its own."
     ),
 }
-
-
-def acknowledge(construct: IConstruct, reasons: Mapping[str, str]) -> None:
-    """Acknowledge findings of a construct and those below it, each with its reason."""
-    Validations.of(construct).acknowledge(
-        *(Acknowledgment(id=rule, reason=reason) for rule, reason in reasons.items())
-    )
 
 
 def acknowledge_wildcards(policies: Construct, rights: Iterable[Right]) -> None:

@@ -4,16 +4,35 @@ from __future__ import annotations
 
 from ipaddress import IPv4Network
 
-from aws_cdk import Acknowledgment, CfnTag, RemovalPolicy, Stack, Validations
+from aws_cdk import CfnTag, RemovalPolicy, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from .. import facts
+from .._acknowledge import acknowledge
 from ..subnets import subnet_plan
 
 EVERYWHERE = "0.0.0.0/0"
+
+_REASONS = {
+    "CloudFormation-Validate::W3010": (
+        "The zone is where the institution's GPU capacity is; another would have none."
+    ),
+    "NIST.800.53.R5-CloudWatchLogGroupEncrypted": (
+        "CloudWatch Logs encrypts every log group with a key of its own; flow logs hold addresses "
+        "and ports, no content."
+    ),
+    "NIST.800.53.R5-VPCDefaultSecurityGroupClosed": (
+        "CloudFormation cannot change a VPC's default security group, and CDK's way to is a custom "
+        "resource with a Lambda function. Nothing made here uses that group."
+    ),
+    "NIST.800.53.R5-VPCNoUnrestrictedRouteToIGW": (
+        "The public subnet holds the NAT gateway and nothing else; nodes have no public address "
+        "and no route to the internet gateway."
+    ),
+}
 
 
 class ClusterVpc(Construct):
@@ -65,12 +84,6 @@ class ClusterVpc(Construct):
             tags=self._name(),
         )
         self._vpc.apply_removal_policy(removal_policy)
-        _acknowledge(
-            self._vpc,
-            "NIST.800.53.R5-VPCDefaultSecurityGroupClosed",
-            "CloudFormation cannot change a VPC's default security group, and CDK's way to is a "
-            "custom resource with a Lambda function. Nothing made here uses that group.",
-        )
         compute, routes = self._subnet("Compute", plan.compute)
         public = routes_public = self.nat_gateway_id = None
         if with_nat and plan.public:
@@ -80,6 +93,7 @@ class ClusterVpc(Construct):
         self.compute_subnet = (self.vpc.private_subnets or self.vpc.isolated_subnets)[0]
         self.public_subnet = self.vpc.public_subnets[0] if public else None
         self.log_group = self._flow_log(flow_log_retention_days)
+        acknowledge(self, _REASONS)
 
     def _name(self, part: str = "") -> list[CfnTag]:
         return [CfnTag(key="Name", value="/".join(filter(None, (self._path, part))))]
@@ -97,12 +111,6 @@ class ClusterVpc(Construct):
             tags=self._name(f"{name}Subnet"),
         )
         subnet.apply_removal_policy(self._removal_policy)
-        if by_name:
-            _acknowledge(
-                subnet,
-                "CloudFormation-Validate::W3010",
-                "The zone is where the institution's GPU capacity is; another would have none.",
-            )
         table = ec2.CfnRouteTable(
             self, f"{name}RouteTable", vpc_id=self._vpc.ref, tags=self._name(f"{name}Subnet")
         )
@@ -129,12 +137,6 @@ class ClusterVpc(Construct):
             gateway_id=gateway.ref,
         )
         out.add_resource_dependency(attachment)
-        _acknowledge(
-            out,
-            "NIST.800.53.R5-VPCNoUnrestrictedRouteToIGW",
-            "The public subnet holds the NAT gateway and nothing else; nodes have no public "
-            "address and no route to the internet gateway.",
-        )
         address = ec2.CfnEIP(self, "NatAddress", domain="vpc", tags=self._name("NatGateway"))
         address.add_resource_dependency(attachment)
         nat = ec2.CfnNatGateway(
@@ -193,12 +195,6 @@ class ClusterVpc(Construct):
     def _flow_log(self, retention_days: int) -> logs.ILogGroup:
         log_group = logs.CfnLogGroup(self, "FlowLogs", retention_in_days=retention_days)
         log_group.apply_removal_policy(RemovalPolicy.RETAIN)
-        _acknowledge(
-            log_group,
-            "NIST.800.53.R5-CloudWatchLogGroupEncrypted",
-            "CloudWatch Logs encrypts every log group with a key of its own; flow logs hold "
-            "addresses and ports, no content.",
-        )
         ec2.CfnFlowLog(
             self,
             "FlowLog",
@@ -237,7 +233,3 @@ class ClusterVpc(Construct):
             ),
             managed_policies=[policy],
         )
-
-
-def _acknowledge(construct: Construct, rule: str, reason: str) -> None:
-    Validations.of(construct).acknowledge(Acknowledgment(id=rule, reason=reason))

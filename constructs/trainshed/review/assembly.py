@@ -28,7 +28,8 @@ class Stack:
     name: str
     institution: str
     """The institution whose tag it carries; the stack's own name where it carries none."""
-    region: str
+    environment: str
+    """Account and Region, as ``aws://111122223333/us-east-1``."""
     template: Template
     paths: Mapping[str, str] = field(default_factory=dict)
     """Logical id -> path of the construct, without the stack."""
@@ -36,8 +37,16 @@ class Stack:
     """Construct path and rule -> the reason that stands beside it."""
     protected: bool = False
     """Termination protection is on."""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    """Tags of the stack, which every resource in it gets."""
     assets: Mapping[str, Path] = field(default_factory=dict, compare=False)
     """Construct path -> file or folder that is shipped; its text counts, not its place."""
+
+    @property
+    def region(self) -> str:
+        """Its Region; Virginia where it is not known before the deployment."""
+        region = self.environment.rpartition("/")[2]
+        return "us-east-1" if not region or region.startswith("unknown") else region
 
     @property
     def resources(self) -> Mapping[str, Any]:
@@ -104,16 +113,17 @@ def _stacks(folder: Path) -> Iterator[Stack]:
 
 def _stack(folder: Path, artifact: Template, properties: Template) -> Stack:
     name = properties.get("stackName") or artifact["displayName"]
-    region = artifact.get("environment", "").rpartition("/")[2]
+    tags = properties.get("tags", {})
     paths, acknowledged = _said(_metadata(folder, artifact))
     return Stack(
         name=name,
-        institution=properties.get("tags", {}).get(INSTITUTION_TAG, name),
-        region="us-east-1" if region.startswith("unknown") or not region else region,
+        institution=tags.get(INSTITUTION_TAG, name),
+        environment=artifact.get("environment", ""),
         template=json.loads((folder / properties["templateFile"]).read_text()),
         paths=paths,
         acknowledged=acknowledged,
         protected=bool(properties.get("terminationProtection")),
+        tags=tags,
         assets=_assets(folder, properties["templateFile"]),
     )
 

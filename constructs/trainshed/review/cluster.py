@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from .effects import Effect, Finding
 from .resource_findings import CLUSTER
-from .resources import Comparison
+from .resources import Action, Comparison, ResourceChange
 from .update_changes import Change
 from .update_policy import Judge
 from .values import leaves, references, text
@@ -165,6 +165,24 @@ def property_findings(
         yield Finding(f"{place} {'.'.join(path)}", text(was), text(now), effect, sentence)
 
 
+def moved_findings(changes: Iterable[ResourceChange]) -> Iterator[Finding]:
+    """Yield what becomes of a cluster that another construct is to make under the same name."""
+    found = [change for change in changes if change.resource_type == CLUSTER]
+    gone = {_cluster_name(change.before) for change in found if change.action is Action.REMOVED}
+    for change in found:
+        name = _cluster_name(change.after)
+        if change.action is Action.ADDED and name in gone:
+            yield Finding(change.place, "", name, Effect.REFUSED, TAKEN)
+
+
+def _cluster_name(resource: Mapping[str, Any] | None) -> str:
+    return text((resource or {}).get("Properties", {}).get("ClusterName"))
+
+
+TAKEN = (
+    "The name is taken by the cluster of the construct that goes: keep the construct's id, or give "
+    "the new cluster another name."
+)
 PROPERTIES = {
     "ClusterName": (Effect.REFUSED, KEYS["ClusterName"]),
     "RemovalPolicy": (Effect.LIVE, "What deleting the stack will do to the cluster."),

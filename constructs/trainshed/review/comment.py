@@ -23,9 +23,10 @@ from .wording import (
     verdict_title,
 )
 
-# GitHub takes 65,536 characters in a comment (API error "Body is too long", read 2026-11-29).
+# A comment on GitHub holds 65,536 characters.
 MOST_CHARACTERS = 65_000
 LONGEST_DIFF_LINES = 400
+MOST_ROWS = 60
 CUT = "\n\n> ✂️ Cut here: the rest does not fit into a comment. The HTML page has all of it.\n"
 
 
@@ -135,10 +136,11 @@ def _security(review: Review) -> Iterator[str]:
         loud = any(fact.is_alarming for fact in group.facts)
         rows = [
             f"- {'⚠️ ' if fact.is_alarming else ''}{_code(fact.place)}: {_code(fact_words(fact))}"
-            for fact in group.facts
+            for fact in group.facts[:MOST_ROWS]
         ]
         yield ""
-        heading = f"{group.title}: {len(rows)}"
+        heading = f"{group.title}: {len(group.facts)}"
+        rows += _more(len(group.facts))
         if len(rows) > 8:
             yield from _details(f"{'⚠️ ' if loud else ''}{heading}", rows)
         else:
@@ -196,8 +198,10 @@ def _resources(review: Review) -> Iterator[str]:
         f"| {action.value} | {_code(each.place)} | {each.resource_type} | "
         f"{_cell(resource_words(each))} |"
         for action, changes in groups
-        for each in changes
+        for each in changes[:MOST_ROWS]
     ]
+    more = _more(max(len(changes) for _, changes in groups))
+    rows += ["", *more] if more else []
     yield from ("", "### Resources", "")
     yield from _details(total, rows)
 
@@ -212,6 +216,10 @@ def _rules(review: Review) -> Iterator[str]:
     ]
     yield from ("", "### cdk-nag", "")
     yield from _details(count(len(review.rules), "change"), rows)
+
+
+def _more(number: int) -> list[str]:
+    return [f"✂️ {number - MOST_ROWS} more are in the page."] if number > MOST_ROWS else []
 
 
 def _details(summary: str, lines: Iterable[str]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from .resource_findings import CLUSTER, resource_findings
 from .resources import Comparison, ResourceChange
 from .result import FileDiff, Review, RuleChange
 from .security import Fact, facts_of_configuration, facts_of_stacks
+from .stacks import gone, stack_findings
 
 # The institution file among the rendered ones: its diff is in the pull request already.
 INSTITUTION_FILE = "institution.yaml"
@@ -146,7 +147,7 @@ def compare(name: str, base: Version, head: Version, accepted: Collection[str] =
     is_gone = base.is_there and not head.is_there
     comparison = Comparison(base.stacks, head.stacks)
     changes = tuple(comparison.changes())
-    findings = [_gone(name)] if is_gone else _merged(_findings(base, head, comparison, changes))
+    findings = [gone(name)] if is_gone else _merged(_findings(base, head, comparison, changes))
     before, after = base.facts(), (base if is_gone else head).facts()
     gained, lost = _sorted(after - before), _sorted(before - after)
     return Review(
@@ -195,8 +196,8 @@ def _findings(
             yield from cluster.property_findings(*sides, change.place)
     for _, before, after in cluster.clusters(comparison):
         yield from cluster.cluster_findings(before, after)
-    for name in base.stacks.keys() - head.stacks.keys():
-        yield _gone(name)
+    yield from cluster.moved_findings(changes)
+    yield from stack_findings(base.stacks, head.stacks)
     if base.institution and head.institution:
         yield from _file_findings(base.institution, head.institution, head.is_file_only)
 
@@ -212,16 +213,6 @@ def _file_findings(base: Institution, head: Institution, is_file_only: bool) -> 
         # What else the file says shows in the templates, which know better.
         unseen = [change for change in unseen if change.path[0] == "fleet"]
     yield from institution.key_findings(unseen)
-
-
-def _gone(name: str) -> Finding:
-    return Finding(
-        name,
-        "",
-        "",
-        Effect.UNTOUCHED,
-        "It is no longer in the app. What is deployed stays until somebody runs cdk destroy.",
-    )
 
 
 def _sorted(facts: Collection[Fact]) -> tuple[Fact, ...]:

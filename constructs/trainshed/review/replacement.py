@@ -6,6 +6,7 @@ has no complete schema: what its documentation says stands here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -50,6 +51,21 @@ KEPT = {
 }
 STATEFUL = DATA | KEPT
 RETAINING = {"Retain", "RetainExceptOnCreate", "Snapshot"}
+
+
+def data_in(resource: Mapping[str, Any]) -> str | None:
+    """Return what holds data in a resource, as a noun; None where it holds none, or it expires."""
+    return None if _expires(resource) else DATA.get(resource["Type"])
+
+
+def state_in(resource: Mapping[str, Any]) -> str | None:
+    """Return what cannot be had again in a resource, as a noun; None where all of it can."""
+    return None if _expires(resource) else STATEFUL.get(resource["Type"])
+
+
+def _expires(resource: Mapping[str, Any]) -> bool:
+    limit = resource.get("Properties", {}).get("TimeToLiveSpecification", {})
+    return bool(limit.get("Enabled"))
 
 
 class MissingSchemasError(Exception):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .effects import Effect, Finding
-from .replacement import DATA, RETAINING, STATEFUL
+from .replacement import DATA, RETAINING, state_in
 from .resources import Action, ResourceChange, property_leaves
 from .values import Path, at, text
 
@@ -66,7 +66,7 @@ def _cluster(change: ResourceChange) -> Iterator[Finding]:
 
 
 def _removed(change: ResourceChange) -> Iterator[Finding]:
-    noun = STATEFUL.get(change.resource_type)
+    noun = state_in(change.before or {})
     if noun is None:
         if change.resource_type in REMOVED:
             yield _finding(change, Effect.LIVE, REMOVED[change.resource_type])
@@ -83,7 +83,7 @@ def _removed(change: ResourceChange) -> Iterator[Finding]:
 
 
 def _replaced(change: ResourceChange) -> Iterator[Finding]:
-    noun = STATEFUL.get(change.resource_type)
+    noun = state_in(change.before or {})
     before, after = _single(change)
     why = ", ".join(".".join(path) for path in change.causes)
     may = "may make" if change.action is Action.MAY_BE_REPLACED else "makes"
@@ -166,7 +166,7 @@ def _changed(change: ResourceChange) -> Iterator[Finding]:
 
 
 def _less_protected(change: ResourceChange) -> Iterator[Finding]:
-    noun = STATEFUL.get(change.resource_type)
+    noun = state_in(change.before or {})
     for policy in ("DeletionPolicy", "UpdateReplacePolicy"):
         before, after = ((side or {}).get(policy) for side in (change.before, change.after))
         if noun and before in RETAINING and after not in RETAINING:
@@ -182,8 +182,8 @@ Rule = Callable[[Any, Any], Verdict]
 def _lustre_capacity(before: Any, after: Any) -> Verdict:
     if isinstance(before, int) and isinstance(after, int) and after < before:
         return Effect.REFUSED, "FSx for Lustre only grows: make a smaller file system beside it."
-    # FSx user guide "Managing storage capacity", read 2026-11-29: at least six hours apart.
-    return Effect.LIVE, "Grows in place while jobs run; the next change has to wait six hours."
+    # FSx for Lustre user guide "Managing storage capacity", read 2026-11-29.
+    return Effect.LIVE, "Grows in place: jobs wait for some minutes, and it is slower for hours."
 
 
 def _fewer_reserved(before: Any, after: Any) -> Verdict:

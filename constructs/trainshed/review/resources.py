@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -79,10 +79,10 @@ class Comparison:
         self._find_replaced()
 
     def changes(self) -> Iterator[ResourceChange]:
-        """Yield every change, stack by stack; new and removed stacks are told elsewhere."""
+        """Yield every change, stack by stack; what a removed stack has stays deployed."""
         for name, head in self.head.items():
-            if name in self.base:
-                yield from self._in_stack(self.base[name], head)
+            base = self.base.get(name) or replace(head, template={})
+            yield from self._in_stack(base, head)
 
     def becomes_new(self, stack: str, logical_id: str) -> bool:
         """Tell whether a reference from this stack points to something that is replaced."""

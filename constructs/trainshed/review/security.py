@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from ..pcluster.render import NO_ADDRESS
 from .assembly import Stack
 from .cluster import Config
 from .values import listed
@@ -42,8 +43,9 @@ class Fact:
 
     @property
     def is_alarming(self) -> bool:
-        """It trips a guard, or says a wildcard."""
-        return bool(self.rule) or (self.kind is Kind.RIGHT and "*" in self.words.split(" on ")[0])
+        """It trips a guard, or allows a wildcard of actions."""
+        actions = self.words.partition(" if ")[0].partition(" on ")[0]
+        return bool(self.rule) or (self.kind is Kind.RIGHT and "*" in actions)
 
 
 def facts_of_stacks(stacks: Mapping[str, Stack]) -> frozenset[Fact]:
@@ -200,6 +202,12 @@ def _function_url(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
         yield Fact(Kind.EXPOSURE, place, "a function URL without authentication")
 
 
+def _function_permission(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
+    narrow = ("SourceArn", "SourceAccount", "PrincipalOrgID")
+    if properties.get("Principal") == "*" and not any(properties.get(key) for key in narrow):
+        yield Fact(Kind.EXPOSURE, place, f"everybody may {text(properties.get('Action'))}")
+
+
 def _load_balancer(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
     if properties.get("Scheme", "internet-facing") == "internet-facing":
         yield Fact(Kind.EXPOSURE, place, "a load balancer that faces the internet")
@@ -212,7 +220,12 @@ def _file_system(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
 
 READERS = {
     "AWS::IAM::Role": _role,
+    "AWS::IAM::User": _role,
+    "AWS::IAM::Group": _role,
     "AWS::IAM::Policy": _policy,
+    "AWS::IAM::RolePolicy": _policy,
+    "AWS::IAM::UserPolicy": _policy,
+    "AWS::IAM::GroupPolicy": _policy,
     "AWS::IAM::ManagedPolicy": _policy,
     "AWS::EC2::SecurityGroup": _group,
     "AWS::EC2::SecurityGroupIngress": _lone_ingress,
@@ -222,6 +235,7 @@ READERS = {
     "AWS::SQS::QueuePolicy": _resource_policy,
     "AWS::KMS::Key": _resource_policy,
     "AWS::EC2::Subnet": _subnet,
+    "AWS::Lambda::Permission": _function_permission,
     "AWS::Lambda::Url": _function_url,
     "AWS::ElasticLoadBalancingV2::LoadBalancer": _load_balancer,
     "AWS::FSx::FileSystem": _file_system,
@@ -244,7 +258,8 @@ def _of_configuration(config: Config) -> Iterator[Fact]:
     ]
     for place, node in nodes:
         allowed = (node.get("Ssh") or {}).get("AllowedIps", default)
-        yield _ingress(place, {**SSH, "CidrIp": allowed})
+        if allowed != NO_ADDRESS:
+            yield _ingress(place, {**SSH, "CidrIp": allowed})
         yield from _of_node(place, node)
     for queue in (config.get("Scheduling") or {}).get("SlurmQueues") or []:
         yield from _of_node(f"SlurmQueues[{queue.get('Name')}]", queue)

@@ -45,7 +45,8 @@ def unchanged_line(review: Review) -> str:
 
 def verdict_title(review: Review) -> str:
     """Return the institution and its verdict."""
-    return f"{review.name}: {review.verdict.value}{', stopped' if review.is_stopped else ''}"
+    word = "new" if review.is_new else "gone" if review.is_gone else review.verdict.value
+    return f"{review.name}: {word}{', stopped' if review.is_stopped else ''}"
 
 
 def headline(review: Review) -> str:

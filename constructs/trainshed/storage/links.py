@@ -54,17 +54,21 @@ class LustreLinks(Construct):
                 "name it as the bucket of a link, or leave it out"
             )
         self.associations = associations = {}
+        names: dict[s3.IBucket, str] = {}
         before: fsx.CfnDataRepositoryAssociation | None = None
         for name, link in sorted(links.items()):
             link_id = name[0].upper() + name[1:]
             linked = self._bucket_of(link, f"{link_id}Bucket", bucket, link_buckets)
-            refuse_notifications(name, linked)
+            if linked not in names:
+                refuse_notifications(name, linked)
+                self.node.add_validation(_NoNotifications(name, linked))
+                names[linked] = linked.bucket_name
             association = fsx.CfnDataRepositoryAssociation(
                 self,
                 link_id,
                 file_system_id=file_system_id,
                 file_system_path=link.path,
-                data_repository_path=f"s3://{linked.bucket_name}/{link.prefix}",
+                data_repository_path=f"s3://{names[linked]}/{link.prefix}",
                 batch_import_meta_data_on_create=link.imports,
                 s3=_policies(link),
             )
@@ -75,7 +79,6 @@ class LustreLinks(Construct):
                 # permissions error (hashicorp/terraform-provider-aws#24678).
                 association.add_resource_dependency(before)
             before = associations[name] = association
-            self.node.add_validation(_NoNotifications(name, linked))
 
     def _bucket_of(
         self,

@@ -254,8 +254,7 @@ class LustreStorage(LustreMetrics, Construct):
     def _wait_for(self, rules: Sequence[cdk.CfnResource]) -> None:
         """Let the file system be made after its rules; FSx looks at them when it is made."""
         if self._resource is not None:
-            for rule in rules:
-                self._resource.add_resource_dependency(rule)
+            self._resource.node.add_dependency(*rules)
 
     def _link(
         self,

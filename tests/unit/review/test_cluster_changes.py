@@ -213,6 +213,17 @@ def test_a_cluster_that_goes_is_deleted_only_where_it_says_so(
     assert found.is_stopped == (removal == "destroy")
 
 
+def test_a_construct_that_moves_finds_its_name_taken(tmp_path: Path) -> None:
+    before = cluster_stack(configuration())
+    after = {"Resources": {"Moved": before["Resources"]["Cluster"]}}
+    found = review(
+        write(tmp_path / "a", {CLUSTER: before}), write(tmp_path / "b", {CLUSTER: after})
+    )
+    assert found.verdict == Effect.REFUSED
+    assert found.findings[0].place == f"{CLUSTER}/Moved"
+    assert found.findings[0].sentence.startswith("The name is taken by the cluster of")
+
+
 def test_references_are_read_inside_and_outside_quotes() -> None:
     parts = [
         '{"Name":"a \\"b\\"","Subnet":"',

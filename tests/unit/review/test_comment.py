@@ -19,7 +19,7 @@ from tests.unit.review.assemblies import (
     of_type,
     write,
 )
-from trainshed.review import FileDiff, Finding, Review, markdown, markdown_of, review
+from trainshed.review import FileDiff, Finding, Review, markdown, markdown_of, review, review_many
 from trainshed.review.effects import Effect
 
 Golden = Callable[[str, object], None]
@@ -143,3 +143,17 @@ def test_cdk_nag_is_told(tmp_path: Path) -> None:
         "| acknowledgement new | `AwsSolutions-S1` | `kait-cluster/Cluster` | new reason |",
         "| acknowledgement gone | `AwsSolutions-S1` | `kait-cluster/Cluster` | old reason |",
     ]
+
+
+def test_a_new_institution_is_short_and_says_what_is_left_out(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    (empty / "manifest.json").write_text('{"artifacts": {}}')
+    (found,) = review_many(empty, write(tmp_path / "head", kait()))
+    text = markdown(found)
+    assert text.startswith("## 🟢 kait: new\n\nNew: everything is made for the first time.\n")
+    rights = next(line for line in text.splitlines() if "Rights gained" in line)
+    number = int(rights.split(": ")[1].split("<")[0])
+    assert number > 100
+    assert f"✂️ {number - 60} more are in the page." in text
+    assert len(text) < 40_000

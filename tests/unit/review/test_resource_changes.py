@@ -9,7 +9,16 @@ from typing import Any
 
 import pytest
 
-from tests.unit.review.assemblies import CLUSTER, FOUNDATION, Stacks, changed, id_of, of_type, write
+from tests.unit.review.assemblies import (
+    CLUSTER,
+    FOUNDATION,
+    Stacks,
+    changed,
+    id_of,
+    kait,
+    of_type,
+    write,
+)
 from trainshed.review import Action, Effect, MissingSchemasError, review
 
 LUSTRE, BUCKET = "AWS::FSx::FileSystem", "AWS::S3::Bucket"
@@ -238,6 +247,11 @@ def test_the_throughput_can_be_changed_without_cloudformation(tmp_path: Path) ->
     assert "call aws fsx update-file-system, then deploy" in found.findings[0].sentence
 
 
+def test_a_table_whose_items_expire_holds_no_data(tmp_path: Path) -> None:
+    found = changed(tmp_path, drop(CLUSTER, "AWS::DynamoDB::Table"))
+    assert not found.stops
+
+
 def test_a_resource_of_another_type_is_refused(tmp_path: Path) -> None:
     found = changed(tmp_path, lambda s: topic(s).update(Type="AWS::SQS::Queue"))
     assert found.verdict == Effect.REFUSED
@@ -247,6 +261,40 @@ def test_a_stack_that_leaves_the_app_stays_deployed(tmp_path: Path) -> None:
     found = changed(tmp_path, lambda s: s.pop(CLUSTER))
     assert [(each.place, each.effect) for each in found.findings] == [(CLUSTER, Effect.UNTOUCHED)]
     assert not found.stops
+
+
+def test_a_stack_with_data_that_leaves_the_app_is_stopped(tmp_path: Path) -> None:
+    found = changed(tmp_path, lambda s: s.update({"new": s.pop(FOUNDATION)}))
+    assert [stop.flag for stop in found.stops] == [f"--accept 'orphan-data:{FOUNDATION}'"]
+    assert found.findings[0].sentence == (
+        "It is no longer in the app, and with it the bucket and file system. What is deployed "
+        "stays until somebody runs cdk destroy."
+    )
+    assert any(each.sentence.startswith("A new stack with") for each in found.findings)
+    assert {each.stack for each in found.resources if each.action is Action.ADDED} == {"new"}
+
+
+def test_another_region_is_another_file_system(tmp_path: Path) -> None:
+    base, head = write(tmp_path / "a", kait()), write(tmp_path / "b", kait())
+    manifest = head / "manifest.json"
+    manifest.write_text(manifest.read_text().replace("ap-northeast-2", "us-east-1"))
+    found = review(base, head)
+    assert [(each.place, each.before, each.after, each.effect) for each in found.findings] == [
+        (name, "111122223333/ap-northeast-2", "111122223333/us-east-1", effect)
+        for name, effect in ((FOUNDATION, Effect.REPLACES_DATA), (CLUSTER, Effect.REFUSED))
+    ]
+
+
+def test_a_tag_of_a_stack_is_live(tmp_path: Path) -> None:
+    base, head = write(tmp_path / "a", kait()), write(tmp_path / "b", kait())
+    manifest = head / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"tags": {', '"tags": {"Grant": "4711", '))
+    found = review(base, head)
+    assert found.verdict == Effect.LIVE
+    assert [(each.place, each.after) for each in found.findings] == [
+        ("kait-cluster tag Grant", "4711"),
+        ("kait-foundation tag Grant", "4711"),
+    ]
 
 
 def test_a_reservation_that_shrinks_is_told(tmp_path: Path) -> None:

@@ -83,9 +83,21 @@ STOPPED: dict[str, tuple[Callable[[Stacks], object], str]] = {
     ),
     "inline": (
         lambda s: role(s).update(
-            Policies=[{"PolicyDocument": {"Statement": {"Effect": "Allow", "Action": "*"}}}]
+            Policies=[
+                {
+                    "PolicyDocument": {
+                        "Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}
+                    }
+                }
+            ]
         ),
-        "",
+        "administrator-access",
+    ),
+    "a user's": (
+        lambda s: s[CLUSTER]["Resources"].update(
+            User={"Type": "AWS::IAM::User", "Properties": {"ManagedPolicyArns": [ADMINISTRATOR]}}
+        ),
+        "administrator-access",
     ),
 }
 PASSED: dict[str, Callable[[Stacks], object]] = {
@@ -97,7 +109,7 @@ PASSED: dict[str, Callable[[Stacks], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name, (_, rule) in STOPPED.items() if rule])
+@pytest.mark.parametrize("name", STOPPED)
 def test_what_nobody_means_is_stopped(name: str, tmp_path: Path) -> None:
     change, rule = STOPPED[name]
     found = changed(tmp_path, change)
@@ -175,6 +187,13 @@ def test_a_head_node_open_to_the_world_is_stopped(ssh: Config, tmp_path: Path) -
     assert [(stop.rule, stop.place) for stop in found.stops] == [("open-ssh", "HeadNode")]
 
 
+def test_a_head_node_that_nobody_reaches_opens_nothing(tmp_path: Path) -> None:
+    ssh = {"AllowedIps": "255.255.255.255/32"}
+    found = configured(tmp_path, lambda config: config["HeadNode"].update(Ssh=ssh))
+    assert not found.gained
+    assert [fact.words for fact in found.lost] == ["tcp 22 from 10.0.0.0/8"]
+
+
 def test_login_nodes_have_the_range_of_the_head_node(tmp_path: Path) -> None:
     pool = {"Name": "login", "InstanceType": "m7i.large", "Count": 1}
     found = configured(tmp_path, lambda config: config.update(LoginNodes={"Pools": [pool]}))
@@ -208,6 +227,15 @@ EXPOSED: dict[str, tuple[Callable[[Stacks], object], tuple[str, str]]] = {
             MapPublicIpOnLaunch=True
         ),
         ("Public exposure new", "gives instances public addresses"),
+    ),
+    "function": (
+        lambda s: s[CLUSTER]["Resources"].update(
+            Open={
+                "Type": "AWS::Lambda::Permission",
+                "Properties": {"Action": "lambda:InvokeFunction", "Principal": "*"},
+            }
+        ),
+        ("Public exposure new", "everybody may lambda:InvokeFunction"),
     ),
     "wildcard": (
         allow("s3:*", "arn:aws:s3:::bucket"),
