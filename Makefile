@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 READY := .venv/.ready
 SHELL_FILES = $(shell git ls-files '*.sh' .ci/run)
 
-.PHONY: help setup synth test test-all check fix lock golden bench clean
+.PHONY: help setup synth test test-slurm-all test-all check fix lock golden bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -31,7 +31,7 @@ check: $(READY) ## what to run before each commit: style, types, quick tests
 	mypy
 	shellcheck $(SHELL_FILES)
 	shfmt -d -i 2 $(SHELL_FILES)
-	pytest -q -m 'not slow and not slurm and not aws'
+	pytest -q -m 'not slow and not slurm and not browser and not aws'
 
 test: $(READY) ## everything that CI runs
 	ruff check .
@@ -39,7 +39,11 @@ test: $(READY) ## everything that CI runs
 	mypy
 	shellcheck $(SHELL_FILES)
 	shfmt -d -i 2 $(SHELL_FILES)
-	pytest -q
+	scripts/test.sh
+
+test-slurm-all: $(READY) ## the Slurm group on every version, 26.05 too (root on Debian 12)
+	scripts/slurm_lab.sh trixie sid
+	TRAINSHED_SWEEP=1 pytest -q -m slurm
 
 test-all: test ## longer sweeps as well
 	TRAINSHED_SWEEP=1 pytest -q -m 'slow and not aws'
@@ -51,7 +55,8 @@ fix: $(READY) ## format, and mend what can be mended
 
 golden: $(READY) ## rewrite tests/golden and institutions/schema.json; read the diff
 	trainshed schema >institutions/schema.json
-	pytest -q --update-golden -m 'not aws'
+	pytest -q --update-golden -m 'not slow and not slurm and not browser and not aws'
+	trainshed picture institutions/kait.yaml --out docs/kait.svg
 
 lock: $(READY) ## write constraints.txt anew
 	uv pip compile pyproject.toml --extra app --extra dev --universal --python-version 3.11 --quiet --upgrade -o constraints.txt

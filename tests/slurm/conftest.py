@@ -8,7 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.slurm.lab.cluster import Cluster, parallelcluster_conf, policy_for_lab, write_policy
+from tests.slurm.lab.cluster import (
+    NODES,
+    Cluster,
+    parallelcluster_conf,
+    policy_for_lab,
+    write_policy,
+)
 from tests.slurm.lab.machines import Lab
 from trainshed.slurm import SlurmPolicy
 
@@ -88,7 +94,9 @@ def seed(seed_session: Cluster) -> Iterator[Cluster]:
 @pytest.fixture(scope="session")
 def one_minute_job(hardened_session: Cluster) -> str:
     """A debug job of erin's with a limit of a minute; it runs while other tests do."""
-    return hardened_session.submit("erin", "-p", "debug", "-t", "1", "--gres=gpu:1", "-c", "1")
+    # On the node that no test asks for by name.
+    options = ("-p", "debug", "-t", "1", "--gres=gpu:1", "-c", "1", "-w", NODES[3])
+    return hardened_session.submit("erin", *options)
 
 
 @pytest.fixture
