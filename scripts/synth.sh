@@ -14,6 +14,7 @@ main() {
   CDK_VALIDATION=false CDK_OUTDIR=$assembly CDK_CONTEXT_JSON="{\"institution\":\"$institution\"}" python app.py
   trainshed check "$assembly"
   trainshed render "$file" --out "$assembly/rendered/$institution" >/dev/null
+  cp "$file" "$assembly/rendered/$institution/institution.yaml"
   trainshed report "$assembly"
 }
 

@@ -22,7 +22,7 @@ from tests.unit.review.test_comment import shrunk, worst
 from tests.unit.review.test_page import SPAN
 from trainshed.review import html
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 FLAGS = [
     "--headless",

@@ -17,6 +17,7 @@ VERBS = {
     "schema": "print the JSON schema of an institution file",
     "check": "validate the templates of a synthesised assembly",
     "report": "say what a synthesised assembly holds",
+    "review": "say what a change will do, before it is deployed",
     "cost": "what an institution's cluster costs a month",
     "quotas": "which AWS quotas it needs",
     "picture": "draw its architecture as SVG",

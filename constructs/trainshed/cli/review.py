@@ -53,7 +53,8 @@ def run(options: argparse.Namespace) -> int:
     try:
         reviews = review_many(options.base, options.head, accepted=frozenset(options.accept))
         reviews = [_with_sections(review, options.section) for review in reviews]
-        pictures = {review.name: _picture(review.name, options.picture) for review in reviews}
+        found = {review.name: _picture(review.name, options.picture) for review in reviews}
+        pictures = {name: picture for name, picture in found.items() if picture}
     except (ConfigError, MissingSchemasError, OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..config import ConfigError, Institution, load
+from ..picture import picture
 from . import cluster, institution
 from .assembly import Assembly, Stack, asset_texts, read
 from .capacity import CapacitySpan, spans
 from .effects import Effect, Finding
+from .figures import figures
 from .guards import stops
 from .resource_findings import CLUSTER, resource_findings
 from .resources import Comparison, ResourceChange
@@ -97,13 +99,20 @@ def review_many(
         )
     names = list(dict.fromkeys([*after, *before]))
     given = sections or {}
-    return [
-        replace(
-            compare(name, before.get(name, Version()), after.get(name, Version()), accepted),
-            sections=given.get(name, {}),
+    nothing = Version()
+    reviews = []
+    for name in names:
+        old, new = before.get(name, nothing), after.get(name, nothing)
+        found = compare(name, old, new, accepted)
+        own = {} if found.is_unchanged else figures(old.institution, new.institution)
+        reviews.append(
+            replace(
+                found,
+                sections={**own, **given.get(name, {})},
+                picture=picture(new.institution) if new.institution else "",
+            )
         )
-        for name in names
-    ]
+    return reviews
 
 
 def _versions(path: Path) -> dict[str, Version]:

@@ -29,7 +29,7 @@ def html_of(reviews: Sequence[Review], *, pictures: Mapping[str, str] | None = N
     changed = [review for review in reviews if not review.is_unchanged]
     same = [review for review in reviews if review.is_unchanged]
     title = f"Review of {', '.join(review.name for review in reviews)}"
-    given = pictures or {}
+    given = {**{r.name: r.picture for r in reviews}, **(pictures or {})}
     body = "".join(
         "".join(_article(review, given.get(review.name, ""))) for review in changed
     ) + "".join(_unchanged(review, given.get(review.name, "")) for review in same)

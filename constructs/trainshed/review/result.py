@@ -62,6 +62,7 @@ class Review:
     left_out: tuple[str, ...] = ()
     """What could not be looked at, each a sentence."""
     sections: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    picture: str = ""
     """Markdown of others by its title, such as Cost and Quotas."""
     is_new: bool = False
     """There was nothing of this name."""
