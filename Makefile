@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 READY := .venv/.ready
 SHELL_FILES = $(shell git ls-files '*.sh' .ci/run)
 
-.PHONY: help setup synth test test-slurm-all test-all check fix lock golden bench clean
+.PHONY: help setup synth test test-slurm-all fuzz test-all check fix lock golden bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -44,6 +44,10 @@ test: $(READY) ## everything that CI runs
 test-slurm-all: $(READY) ## the Slurm group on every version, 26.05 too (root on Debian 12)
 	scripts/slurm_lab.sh trixie sid
 	TRAINSHED_SWEEP=1 pytest -q -m slurm
+
+fuzz: $(READY) ## many random policies on every Slurm version (root on Debian 12)
+	scripts/slurm_lab.sh trixie sid
+	TRAINSHED_SWEEP=1 pytest -q tests/slurm/test_random_policies.py
 
 test-all: test ## longer sweeps as well
 	TRAINSHED_SWEEP=1 pytest -q -m 'slow and not aws'

@@ -13,6 +13,7 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from trainshed import LustreStorage, TrainingNetwork
+from trainshed.cluster import has_bucket
 from trainshed.config import Institution
 
 
@@ -104,7 +105,6 @@ def read_nat_gateway_id(scope: Construct, institution: Institution) -> str | Non
 
 def read_storage(scope: Construct, id: str, institution: Institution) -> LustreStorage:
     """Return the file system that a foundation made, as an import."""
-    has_bucket = bool(institution.storage.links) or institution.storage.bucket.existing is not None
     return LustreStorage.from_attributes(
         scope,
         id,
@@ -118,7 +118,7 @@ def read_storage(scope: Construct, id: str, institution: Institution) -> LustreS
         bucket=s3.Bucket.from_bucket_name(
             scope, f"{id}Bucket", _read(scope, institution, "BucketName")
         )
-        if has_bucket
+        if has_bucket(institution.storage)
         else None,
     )
 

@@ -24,7 +24,9 @@ class CapacityReservation(Construct):
     """A targeted On-Demand Capacity Reservation (ODCR): only launches that name it can use it.
 
     It is billed from its creation, used or not, and retained when it leaves the stack or is
-    replaced, since scarce capacity that was given back may not come again: cancel it by hand.
+    replaced, since scarce capacity that was given back may not come again: cancel it by hand. A
+    creation of the stack that is rolled back gives it back: nothing ran on it yet, and the next try
+    would pay for a second one beside it.
     Changing the type or the zone makes a second one beside it; changing ``nodes`` or ``end`` does
     not. CDK's tags reach it, as the cost of what is not used is found under them.
 
@@ -90,7 +92,7 @@ class CapacityReservation(Construct):
             "TagSpecifications",
             [{"ResourceType": "capacity-reservation", "Tags": self._tags.rendered_tags}],
         )
-        reservation.apply_removal_policy(RemovalPolicy.RETAIN)
+        reservation.apply_removal_policy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
         self.reservation_id = reservation.ref
         self.capacity = TargetedReservation(
             reservation_id=reservation.ref,

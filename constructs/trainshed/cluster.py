@@ -10,6 +10,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from . import facts
+from ._given import check_record
 from .capacity import CapacityReservation
 from .config import (
     ExistingLustre,
@@ -27,6 +28,8 @@ from .config.fleet_rules import addresses_needed, fleet_faults
 from .fleets import ParallelClusterFleet
 from .launch import capacity_warnings
 from .network import TrainingNetwork
+from .network.known import identity_of
+from .records import is_token
 from .storage import DataBucket, LustreStorage
 
 
@@ -38,11 +41,13 @@ class TrainingCluster(Construct):
         fleet: Head node, login nodes and queues.
         network: Where the nodes stand.
         storage: The shared file system that every node mounts.
-        tags: Tags on everything that the fleet makes. Default: none.
+        tags: Tags on everything that the fleet makes. ``Tags.of(stack)`` does not reach it: nodes
+            and disks are made by ParallelCluster, after the deployment too. Default: none.
         known_types: Facts of instance types by name. Default: trainshed's own table.
 
     Raises:
-        ValueError: The fleet does not fit its backend; with every reason.
+        ValueError: The fleet does not fit its backend, with every reason; or the file system is
+            in another VPC than the network.
 
     Example::
 
@@ -77,6 +82,9 @@ class TrainingCluster(Construct):
         known_types: Mapping[str, facts.InstanceType] = facts.INSTANCE_TYPES,
     ) -> None:
         super().__init__(scope, id)
+        check_record("fleet", fleet, Fleet)
+        _check_name(cluster_name)
+        _check_vpc(network, storage)
         refuse(fleet_faults(fleet, zone=network.zone, types=known_types))
         for name, queue in fleet.queues.items():
             for warning in capacity_warnings(queue.capacity, max_nodes=queue.max_nodes):
@@ -147,7 +155,8 @@ class TrainingCluster(Construct):
             fleet=institution.fleet,
             network=network,
             storage=storage,
-            tags=institution.tags,
+            # What the institution's budget counts by; the stacks have it from their own tags.
+            tags={"trainshed:institution": institution.name, **institution.tags},
             known_types=institution.known_types,
         )
 
@@ -168,8 +177,6 @@ def network_of(scope: Construct, id: str, institution: Institution) -> TrainingN
                 internet=new.internet,
                 flow_log_retention_days=new.flow_log_retention_days,
                 compute_addresses=addresses,
-                # The retained file system keeps its interfaces in it.
-                removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
             )
 
 
@@ -195,6 +202,7 @@ def storage_of(
                 capacity_gib=existing.capacity_gib,
                 links=storage.links,
                 bucket=bucket,
+                removal_policy=_policy_of_client_rules(institution),
             )
             imported.add_client("Nodes", network.efa_security_group)
             return imported
@@ -215,9 +223,25 @@ def storage_of(
 def _bucket_of(scope: Construct, id: str, storage: Storage) -> s3.IBucket | None:
     if storage.bucket.existing:
         return s3.Bucket.from_bucket_name(scope, id, storage.bucket.existing)
-    if any(link.bucket is None for link in storage.links.values()):
+    if has_bucket(storage):
         return DataBucket(scope, id, noncurrent_days=storage.bucket.noncurrent_days).bucket
     return None
+
+
+def has_bucket(storage: Storage) -> bool:
+    """Tell whether the storage of an institution has a bucket of its own, made or existing."""
+    return storage.bucket.existing is not None or any(
+        link.bucket is None for link in storage.links.values()
+    )
+
+
+def _policy_of_client_rules(institution: Institution) -> RemovalPolicy:
+    """Return what becomes of the rules between an existing file system and the nodes."""
+    existing = institution.network.existing
+    if existing and existing.efa_security_group_id:
+        # Both groups were there before, and EC2 refuses a rule that was kept between them.
+        return RemovalPolicy.DESTROY
+    return RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
 
 
 def _existing_network(
@@ -261,3 +285,25 @@ def _existing_network(
         efa_group_allows_itself=existing.efa_group_allows_itself,
         egress_security_group=egress_group,
     )
+
+
+def _check_name(cluster_name: str) -> None:
+    if is_token(cluster_name):
+        raise ValueError(
+            "cluster_name is known only at deploy time, and names of roles and permissions are "
+            "made of it at synth; write the name itself"
+        )
+
+
+def _check_vpc(network: TrainingNetwork, storage: LustreStorage) -> None:
+    """Refuse a file system that is known to stand in another VPC."""
+    if storage.vpc is None:
+        return
+    here, there = identity_of(network.vpc), identity_of(storage.vpc)
+    # An id and the path of a resource cannot be compared: both may be of one VPC.
+    if here and there and here != there and ("/" in here) == ("/" in there):
+        raise ValueError(
+            f"the storage is in VPC {there} and the network in VPC {here}; give the storage "
+            "network.vpc and network.compute_subnet, or, where the two are peered, import it with "
+            "LustreStorage.from_attributes"
+        )

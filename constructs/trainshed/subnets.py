@@ -16,7 +16,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import IPv4Network
+from typing import Literal
 
+from .facts.endpoints import INTERFACE_ENDPOINTS
 from .records import is_token
 
 # VPC user guide "Subnet CIDR blocks", read 2026-11-29: a subnet is a /16 to a /28, and AWS keeps
@@ -59,15 +61,39 @@ def subnet_plan(cidr: str) -> SubnetPlan:
     return SubnetPlan(compute, public, tuple(others) if len(others) == 2 else ())
 
 
+def ipv4_network(text: str, *, said: str, example: str = "10.0.0.0/16") -> IPv4Network:
+    """Read an address range as AWS writes it: a prefix length, no host bits, no netmask.
+
+    Args:
+        text: The range.
+        said: How the message begins.
+        example: What to write instead of a text that is no range at all.
+
+    Raises:
+        ValueError: It is written in another way; the message says how to write it.
+    """
+    try:
+        network = IPv4Network(text)
+    except ValueError as error:
+        raise ValueError(f"{said}: {error}; write {_near(text) or example}") from None
+    if str(network) != text:
+        raise ValueError(f"{said}: AWS takes a prefix length alone; write {network}")
+    return network
+
+
+def _near(text: str) -> IPv4Network | None:
+    try:
+        return IPv4Network(text, strict=False)
+    except ValueError:
+        return None
+
+
 def _vpc(cidr: str) -> IPv4Network:
     if is_token(cidr):
         raise ValueError(
             "cidr is known only at deploy time and subnets are cut at synth; write the range itself"
         )
-    try:
-        vpc = IPv4Network(cidr)
-    except ValueError as error:
-        raise ValueError(f"cidr is {cidr!r}: {error}; write 10.0.0.0/16") from None
+    vpc = ipv4_network(cidr, said=f"cidr is {cidr!r}")
     if not SMALLEST_VPC_PREFIX_LENGTH <= vpc.prefixlen <= LARGEST_PREFIX_LENGTH:
         raise ValueError(f"cidr is {cidr}, a /{vpc.prefixlen}; a VPC takes /16 to /28")
     return vpc
@@ -78,6 +104,33 @@ def _last(network: IPv4Network, count: int) -> list[IPv4Network]:
     end = int(network.broadcast_address) + 1
     count = min(count, network.num_addresses // size)
     return [IPv4Network((end - size * back, LARGEST_PREFIX_LENGTH)) for back in range(count, 0, -1)]
+
+
+def check_new_vpc(
+    cidr: str, *, internet: Literal["nat", "isolated"], addresses: int, fix: str
+) -> None:
+    """Check that the subnets of a new VPC hold all that is put into them.
+
+    Args:
+        cidr: Address range of the VPC.
+        internet: How nodes reach out: a NAT gateway takes a public subnet, and the endpoints of an
+            isolated VPC take addresses of the compute subnet.
+        addresses: Private IPv4 addresses of the nodes.
+        fix: What to do beside taking a larger range.
+
+    Raises:
+        ValueError: They do not.
+    """
+    plan = subnet_plan(cidr)
+    if internet == "nat" and plan.public is None:
+        raise ValueError(
+            f"cidr is {cidr} and a NAT gateway needs a public subnet beside the compute subnet; "
+            "use a /27 or larger, or internet 'isolated'"
+        )
+    needed = addresses + (len(INTERFACE_ENDPOINTS) if internet == "isolated" else 0)
+    length = vpc_prefix_length_for(needed)
+    larger = f"use a cidr of /{length}, or " if length else ""
+    check_addresses(str(plan.compute), needed, fix=f"{larger}{fix}")
 
 
 def check_addresses(subnet: str, needed: int, *, fix: str) -> None:

@@ -10,9 +10,13 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
+from aws_cdk.assertions import Annotations, Match, Template
 
+from stacks.cluster_stack import ClusterStack
+from stacks.foundation_stack import FoundationStack
 from stacks.synthesis import make_app
 from trainshed.cli.checked import load_checked
+from trainshed.config import Institution, load
 
 INSTITUTIONS = sorted((Path(__file__).parents[2] / "institutions").glob("*.yaml"))
 NAMES = [path.stem for path in INSTITUTIONS]
@@ -83,20 +87,120 @@ def test_feature_flags_of_new_apps_change_no_logical_id_of_what_holds_data(
         assert stateful(template).items() <= stateful(flagged[name]).items()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_cluster_reads_what_the_foundation_writes(templates: Templates, name: str) -> None:
+def assert_handed_over(foundation: dict[str, Any], cluster: dict[str, Any]) -> None:
     written = {
         resource["Properties"]["Name"]
-        for resource in templates[f"{name}-foundation"]["Resources"].values()
+        for resource in foundation["Resources"].values()
         if resource["Type"] == "AWS::SSM::Parameter"
     }
     read = {
         parameter["Default"]
-        for parameter in templates[f"{name}-cluster"]["Parameters"].values()
+        for parameter in cluster["Parameters"].values()
         if parameter["Default"].startswith("/trainshed/")
     }
     assert read
     assert read == written
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_cluster_reads_what_the_foundation_writes(templates: Templates, name: str) -> None:
+    assert_handed_over(templates[f"{name}-foundation"], templates[f"{name}-cluster"])
+
+
+LUSTRE = "lustre: {capacity_gib: 1200, throughput_mb_s_per_tib: 125}"
+VPC = "vpc: {}"
+EXISTING_VPC = """existing:
+    vpc_id: vpc-0123456789abcdef0
+    compute_subnet_id: subnet-0123456789abcdef0
+    cidr: 10.20.0.0/16"""
+EXISTING_LUSTRE = """existing:
+    file_system_id: fs-0123456789abcdef0
+    dns_name: fs-0123456789abcdef0.fsx.us-east-1.amazonaws.com
+    mount_name: fsx
+    security_group_id: sg-0123456789abcdef0"""
+OWN = "{path: /a, prefix: a/, direction: import}"
+OTHER = "{path: /b, prefix: b/, direction: import, bucket: lab-data}"
+CHANGES = {
+    "isolated": (VPC, "vpc: {internet: isolated}"),
+    "existing VPC": (VPC, EXISTING_VPC),
+    "links to its own bucket": (LUSTRE, f"{LUSTRE}\n  links: {{A: {OWN}}}"),
+    "links to another bucket": (LUSTRE, f"{LUSTRE}\n  links: {{B: {OTHER}}}"),
+    "links to both": (LUSTRE, f"{LUSTRE}\n  links: {{A: {OWN}, B: {OTHER}}}"),
+    "existing bucket without links": (LUSTRE, f"{LUSTRE}\n  bucket: {{existing: lab-data}}"),
+    "existing file system": (LUSTRE, EXISTING_LUSTRE),
+    "existing file system with links": (LUSTRE, f"{EXISTING_LUSTRE}\n  links: {{B: {OTHER}}}"),
+}
+
+
+def changed(folder: Path, *edits: tuple[str, str]) -> Institution:
+    text = (INSTITUTIONS[-1].parent / "minimal.yaml").read_text()
+    for old, new in edits:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    path = folder / "minimal.yaml"
+    path.write_text(text)
+    return load(path)
+
+
+def pair_of(institution: Institution) -> tuple[FoundationStack, ClusterStack]:
+    app = cdk.App()
+    return (
+        FoundationStack(app, "Foundation", institution=institution),
+        ClusterStack(app, "Cluster", institution=institution),
+    )
+
+
+def template_of(stack: cdk.Stack) -> dict[str, Any]:
+    return Template.from_stack(stack).to_json()
+
+
+@pytest.mark.parametrize("edit", CHANGES.values(), ids=list(CHANGES))
+def test_the_cluster_reads_what_the_foundation_writes_whatever_is_there_already(
+    tmp_path: Path, edit: tuple[str, str]
+) -> None:
+    foundation, cluster = pair_of(changed(tmp_path, edit))
+    assert_handed_over(template_of(foundation), template_of(cluster))
+
+
+@pytest.mark.parametrize("edit", [(VPC, VPC), (VPC, EXISTING_VPC)], ids=["made", "existing VPC"])
+@pytest.mark.parametrize("storage", [LUSTRE, EXISTING_LUSTRE], ids=["made", "existing FSx"])
+def test_groups_and_rules_of_nodes_that_are_kept_are_kept(
+    tmp_path: Path, edit: tuple[str, str], storage: str
+) -> None:
+    foundation, _ = pair_of(changed(tmp_path, edit, (LUSTRE, storage)))
+    resources = template_of(foundation)["Resources"].values()
+    groups = [r for r in resources if r["Type"].startswith("AWS::EC2::SecurityGroup")]
+    assert len(groups) > 4
+    assert {group["DeletionPolicy"] for group in groups} == {"RetainExceptOnCreate"}
+
+
+def test_a_rule_between_groups_that_were_there_before_is_not_kept(tmp_path: Path) -> None:
+    groups = "efa_security_group_id: sg-0123456789abcdef1\n    efa_group_allows_itself: true"
+    edits = (VPC, f"{EXISTING_VPC}\n    {groups}"), (LUSTRE, EXISTING_LUSTRE)
+    foundation, _ = pair_of(changed(tmp_path, *edits))
+    resources = template_of(foundation)["Resources"].values()
+    rules = [r for r in resources if r["Type"].startswith("AWS::EC2::SecurityGroupIngress")]
+    assert {rule["DeletionPolicy"] for rule in rules} == {"Delete"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_budget_counts_the_nodes(templates: Templates, name: str) -> None:
+    (cluster,) = (
+        resource
+        for resource in templates[f"{name}-cluster"]["Resources"].values()
+        if resource["Type"] == "Custom::TrainshedParallelCluster"
+    )
+    configuration = json.dumps(cluster["Properties"]["ClusterConfiguration"])
+    tag = json.dumps({"Key": "trainshed:institution", "Value": name})
+    assert json.dumps(tag)[1:-1] in configuration
+
+
+def test_the_examples_bring_no_warning_that_nobody_answers() -> None:
+    app = make_app([load_checked(path) for path in INSTITUTIONS], security_packs=False)
+    for stack in app.node.children:
+        if isinstance(stack, cdk.Stack):
+            warnings = Annotations.from_stack(stack).find_warning("*", Match.any_value())
+            assert [w.entry.data for w in warnings] == []
 
 
 @pytest.mark.parametrize("name", NAMES)

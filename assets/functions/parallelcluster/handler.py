@@ -4,7 +4,9 @@ CDK's provider framework calls ``on_event``, which runs with AWS's layer that ca
 ``pcluster.lib``, and then ``is_complete``, which runs without it and only reads CloudFormation.
 
 A cluster is a CloudFormation stack of its own, the inner stack. Its ARN is the physical id; its tag
-``trainshed:owner`` names the resource that made it, and no other may update or delete it.
+``trainshed:owner`` names the resource that made it, and no other may update or delete it. A cluster
+outlives its resource where its removal policy says so. The tag ``trainshed:owner-stack`` is the
+stack of that resource: once it is gone, a resource of the same name takes the cluster over.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ Answer = dict[str, Any]
 
 SCHEMA_VERSION = "1"
 OWNER_TAG = "trainshed:owner"
+OWNER_STACK_TAG = "trainshed:owner-stack"
 # CloudFormation takes a response of 4096 bytes, and CDK's framework fills up to 1300 of them with
 # ids and a stack trace (measured in tests/peers/pcluster/test_framework.py).
 REASON_BYTES = 2400
@@ -89,7 +92,7 @@ class Wanted:
 
     cluster_name: str
     configuration: dict[str, Any]
-    """The cluster configuration, with the owner among its tags."""
+    """The cluster configuration, with the owner and its stack among its tags."""
     rollback_on_failure: bool
     validation: dict[str, Any]
     """Arguments of pcluster: which validators run, and which findings refuse."""
@@ -105,8 +108,13 @@ PROPERTIES = {*CHOICES, "ClusterName", "ClusterConfiguration", "SuppressValidato
 FROM_CLOUDFORMATION = {"ServiceToken", "ServiceTimeout"}
 
 
-def parse(properties: Mapping[str, Any], owner: str) -> Wanted:
+def parse(properties: Mapping[str, Any], owner: str, owner_stack: str) -> Wanted:
     """Read the properties, strictly.
+
+    Args:
+        properties: As CloudFormation hands them over.
+        owner: Value of the owner tag.
+        owner_stack: ARN of the stack that the resource is in.
 
     Raises:
         ClusterError: properties are missing, unknown or malformed; all faults at once.
@@ -132,7 +140,8 @@ def parse(properties: Mapping[str, Any], owner: str) -> Wanted:
         faults += _tag_faults(configuration.setdefault("Tags", []))
     if faults:
         raise ClusterError("the properties of this resource are wrong: " + "; ".join(faults))
-    tags = [*configuration["Tags"], {"Key": OWNER_TAG, "Value": owner}]
+    own = {OWNER_TAG: owner, OWNER_STACK_TAG: owner_stack}
+    tags = [*configuration["Tags"], *({"Key": key, "Value": own[key]} for key in own)]
     validation = {"validation_failure_level": properties["ValidationFailureLevel"]}
     return Wanted(
         cluster_name=name,
@@ -156,13 +165,16 @@ def _is_suppressor(item: object) -> bool:
 def _tag_faults(tags: object) -> list[str]:
     if not (isinstance(tags, list) and all(isinstance(tag, dict) and "Key" in tag for tag in tags)):
         return ["Tags of ClusterConfiguration is not a list of objects with Key and Value"]
-    if any(tag["Key"] == OWNER_TAG for tag in tags):
-        return [f"Tags of ClusterConfiguration holds {OWNER_TAG}, which the provider sets itself"]
-    return []
+    own = [tag["Key"] for tag in tags if tag["Key"] in {OWNER_TAG, OWNER_STACK_TAG}]
+    return [f"Tags of ClusterConfiguration holds {key}, which the provider sets" for key in own]
+
+
+def _wanted(event: Event) -> Wanted:
+    return parse(event["ResourceProperties"], _owner(event), event["StackId"])
 
 
 def _create(event: Event) -> Answer:
-    wanted = parse(event["ResourceProperties"], _owner(event))
+    wanted = _wanted(event)
     name = wanted.cluster_name
     if (found := _stack(name)) is not None:
         return _adopt(event, wanted, found)
@@ -182,25 +194,67 @@ def _create(event: Event) -> Answer:
 
 
 def _adopt(event: Event, wanted: Wanted, found: StackTypeDef) -> Answer:
-    """Take a stack that has the wanted name for ours, if an earlier run of ours made it."""
-    name, status = found["StackName"], found["StackStatus"]
-    if not _owns(event, found):
-        raise ClusterError(
-            f"a stack named {name} is there already and does not belong to this resource: "
-            "it was not touched; choose another ClusterName"
+    """Take a stack that has the wanted name for ours, if it may be."""
+    name, status, arn = found["StackName"], found["StackStatus"], found["StackId"]
+    owns = _owns(event, found)
+    if owns and (status in NEVER_COMPLETED or (status in SERVING and _runs(event, wanted))):
+        return _answer(event, arn, "adopted")
+    obstacle = None if owns else _foreign(event, found)
+    if obstacle is None and event["ResourceProperties"]["RemovalPolicy"] != "retain":
+        # A creation that fails is rolled back, and with "destroy" its rollback deletes what it has.
+        obstacle = "it was retained: take it over with RemovalPolicy 'retain', then change that"
+    if obstacle is not None:
+        raise ClusterError(f"a stack named {name} is there already: it was not touched; {obstacle}")
+    return _take_over(event, wanted, found)
+
+
+def _foreign(event: Event, found: StackTypeDef) -> str | None:
+    """Return why another's stack is none that we may take over; None if we may.
+
+    We may if it was retained by the resource that we are, in an earlier stack of the same name.
+    """
+    tags = _tags(found)
+    owner, former = tags.get(OWNER_TAG, ""), tags.get(OWNER_STACK_TAG, "")
+    place, _, id = former.rpartition("/")
+    ours = event["StackId"].rpartition("/")[0]
+    if place != ours or owner != f"{id}/{event['LogicalResourceId']}":
+        return "it does not belong to this resource: choose another ClusterName"
+    stack = _stack(former)
+    if stack is not None and stack["StackStatus"] != "DELETE_COMPLETE":
+        return f"it belongs to {former}, which is still there ({stack['StackStatus']})"
+    return None
+
+
+def _take_over(event: Event, wanted: Wanted, found: StackTypeDef) -> Answer:
+    """Update a cluster that was retained to what is wanted, which has our tags.
+
+    Until the update is done it may carry the former ones, and then no rollback of ours touches it.
+    """
+    name, status, arn = found["StackName"], found["StackStatus"], found["StackId"]
+    # The configuration that we want has our own tags: none but us can have begun this.
+    if status == "UPDATE_IN_PROGRESS" and _runs(event, wanted):
+        return _answer(event, arn, "updated")
+    if status not in SERVING:
+        raise ClusterError(f"retained cluster {name} is {status}: deploy again once it settled")
+    _pcluster()
+    _require_same_version(found)
+    try:
+        _pcluster().update_cluster(
+            cluster_name=name, cluster_configuration=wanted.configuration, **wanted.validation
         )
-    if status in NEVER_COMPLETED or (status in SERVING and _runs(event, wanted)):
-        return _answer(event, found["StackId"], "adopted")
-    if status in SERVING:
+    except Exception as error:
+        if _runs(event, wanted):  # another run of this request was faster
+            return _answer(event, arn, "updated")
         raise ClusterError(
-            f"cluster {name} was kept when this resource was removed, and its configuration is not "
-            "the one asked for: ask for that one, delete the cluster, or choose another ClusterName"
-        )
-    raise ClusterError(f"stack {name} of this resource is {status}: deploy again once it settled")
+            f"cluster {name} was retained and is untouched: it can be taken over, but not with "
+            f"this configuration: {explain(error)}"
+        ) from error
+    _log(event, "taking over", former=_tags(found).get(OWNER_STACK_TAG, ""))
+    return _answer(event, arn, "updated")
 
 
 def _update(event: Event) -> Answer:
-    wanted = parse(event["ResourceProperties"], _owner(event))
+    wanted = _wanted(event)
     name = wanted.cluster_name
     outcome = _already_applied(event, wanted)
     if outcome is None:

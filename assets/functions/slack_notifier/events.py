@@ -123,7 +123,8 @@ SHAPES: dict[str, Shape] = {
         "Capacity Block {capacity-reservation-id} {notice}",
         _notice_severity,
         "capacity-reservation-id",
-        "Save checkpoints; a longer run needs another block or reservation.",
+        "Nothing drains by itself: save checkpoints and drain before EC2 ends the instances, 30 "
+        "minutes before the end (UltraServers: 60). Longer runs need another block.",
         fields=("capacity-reservation-id", "end-date"),
         link=_RESERVATION,
     ),

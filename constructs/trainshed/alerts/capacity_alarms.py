@@ -13,10 +13,14 @@ from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
 from .._acknowledge import acknowledge
+from ..config.capacity import drain_minutes
 from .agent import NAMESPACE, NodeAgent
 from .alarms import BELOW, UNKNOWN, AlarmSpec
 
 _HOUR = cdk.Duration.hours(1)
+# EC2 user guide "Capacity Blocks for ML", read 2026-11-29: when EC2 begins to end the instances.
+_MINUTES_WITHOUT_INSTANCES = 30
+_MINUTES_WITHOUT_INSTANCES_ULTRASERVER = 60
 
 EVENT_TYPES = (
     "Capacity Block Delivered",
@@ -83,15 +87,16 @@ def of_idle_gpus(agent: NodeAgent) -> tuple[AlarmSpec, ...]:
 
 
 class CapacityBlockNotices(Construct):
-    """Messages 7 days, 24 hours and 2 hours before the end of a Capacity Block, and at the drain.
+    """Messages 7 days, 24 hours and 2 hours before a Capacity Block ends, and when to drain it.
 
-    Schedules and not alarms: the end is known. Those that lie in the past when the stack is made
-    are never run.
+    The last one comes ten minutes before EC2 begins to end the instances. Nothing drains them but
+    who reads it. Schedules and not alarms: the end is known. Those that lie in the past when the
+    stack is made are never run.
 
     Args:
         reservation_id: Id of the Capacity Block.
         end: When it ends, with a time zone.
-        drain_minutes: Minutes before the end at which the fleet drains: 40, or 70 for UltraServers.
+        ultraserver: The block is of UltraServers, whose instances EC2 ends half an hour earlier.
         topic_arn: Topic to publish to.
         key_arn: Key of the topic; empty: it is not encrypted.
         institution: Whose it is.
@@ -109,28 +114,34 @@ class CapacityBlockNotices(Construct):
         end: datetime,
         topic_arn: str,
         key_arn: str = "",
-        drain_minutes: int = 40,
+        ultraserver: bool = False,
         institution: str = "",
     ) -> None:
         super().__init__(scope, id)
         if end.tzinfo is None:
             raise ValueError(f"end is {end.isoformat()}, without a time zone; add one: +00:00")
         role = self._role(topic_arn, key_arn)
+        end = end.astimezone(UTC)
+        minutes = (
+            _MINUTES_WITHOUT_INSTANCES_ULTRASERVER if ultraserver else _MINUTES_WITHOUT_INSTANCES
+        )
+        last = f"loses its instances from {end - timedelta(minutes=minutes):%Y-%m-%d %H:%M} UTC on"
+        drain = timedelta(minutes=drain_minutes(ultraserver=ultraserver))
         notices = (
             ("SevenDays", timedelta(days=7), "info", "ends in 7 days"),
             ("OneDay", timedelta(hours=24), "warning", "ends in 24 hours"),
             ("TwoHours", timedelta(hours=2), "critical", "ends in 2 hours"),
-            ("Drain", timedelta(minutes=drain_minutes), "critical", "is being drained"),
+            ("Drain", drain, "critical", f"{last}: drain now"),
         )
         for name, before, severity, what in notices:
             detail = {
                 "capacity-reservation-id": reservation_id,
-                "end-date": end.astimezone(UTC).isoformat(),
+                "end-date": end.isoformat(),
                 "severity": severity,
                 "notice": what,
                 "institution": institution,
             }
-            self._schedule(name, end.astimezone(UTC) - before, detail, topic_arn, role)
+            self._schedule(name, end - before, detail, topic_arn, role)
 
     def _schedule(
         self, name: str, when: datetime, detail: dict[str, Any], topic_arn: str, role: iam.IRole

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from ..config.capacity import CapacityBlock, TargetedReservation, drain_minutes
+from ..config.capacity import CapacityBlock, TargetedReservation
 from .budget import InstitutionBudget
 from .slack import SlackAlerts
 
@@ -91,6 +91,4 @@ def _watch_capacity(
         if capacity.reservation_id and capacity.reservation_id not in seen:
             seen.add(capacity.reservation_id)
             ultraserver = institution.known_types[queue.instance_type].ultraserver
-            alerts.watch_capacity(
-                capacity, drain_minutes=drain_minutes(ultraserver=ultraserver), prefix=prefix
-            )
+            alerts.watch_capacity(capacity, ultraserver=ultraserver, prefix=prefix)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import aws_cdk as cdk
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
@@ -51,12 +53,23 @@ _OF_FUNCTION = {
 }
 
 
+_UNRESERVED = {
+    "NIST.800.53.R5-LambdaConcurrency": (
+        "The account has no concurrency to reserve; its queue lets two of them run at a time."
+    )
+}
+
+
 class Notifier(Construct):
     """Queue, function and dead-letter queue between a topic and Slack.
 
     Args:
         secret: Bot token or webhooks.
         routes: Which channel hears of what.
+        reserved_concurrency: How many of it run at a time; that many are taken from what all other
+            functions of the account share, and Lambda refuses where fewer than 10 would be left
+            for them. None: none are taken, and two run at a time. Then two changes of one alarm
+            within seconds may be two messages, or change places.
     """
 
     queue: sqs.IQueue
@@ -77,6 +90,7 @@ class Notifier(Construct):
         *,
         secret: secretsmanager.ISecret,
         routes: AlertRoutes,
+        reserved_concurrency: Literal[1] | None = 1,
     ) -> None:
         super().__init__(scope, id)
         dead = self._queue("DeadLetters", cdk.Duration.days(14))
@@ -101,7 +115,7 @@ class Notifier(Construct):
         secret.grant_read(role)
         dead.grant_send_messages(role)
         table.grant(role, "dynamodb:BatchGetItem", "dynamodb:BatchWriteItem")
-        function = self._function(role, secret, routes, dead, table)
+        function = self._function(role, secret, routes, dead, table, reserved_concurrency)
         function.add_event_source(
             sources.SqsEventSource(
                 queue,
@@ -118,7 +132,7 @@ class Notifier(Construct):
         acknowledge(table, _OF_TABLE)
         acknowledge(self.log_group, _OF_LOG)
         acknowledge(role, _OF_ROLE)
-        acknowledge(function, _OF_FUNCTION)
+        acknowledge(function, _OF_FUNCTION if reserved_concurrency else _OF_FUNCTION | _UNRESERVED)
 
     def _queue(
         self, id: str, kept: cdk.Duration, dead_letters: sqs.Queue | None = None
@@ -146,6 +160,7 @@ class Notifier(Construct):
         routes: AlertRoutes,
         dead: sqs.IQueue,
         table: dynamodb.ITable,
+        reserved_concurrency: int | None,
     ) -> lambda_.Function:
         return lambda_.Function(
             self,
@@ -163,7 +178,7 @@ class Notifier(Construct):
             memory_size=256,
             timeout=_TIMEOUT,
             # One at a time: Slack takes one message a second, and order is kept.
-            reserved_concurrent_executions=1,
+            reserved_concurrent_executions=reserved_concurrency,
             role=role,
             log_group=self.log_group,
             environment={

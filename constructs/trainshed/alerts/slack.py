@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
+from aws_cdk import Annotations
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_events as events
@@ -15,6 +16,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
+from .._given import check_record
 from ..config.alerts import AlertRoutes
 from . import notifier_alarms
 from .alarms import AlarmContext, AlarmSpec
@@ -43,6 +45,9 @@ class SlackAlerts(Watches):
             methods.
         runbook_url: Page of the runbooks; alarms link to their section. Empty: no link.
         dashboard_url: Page of the cluster's dashboard; alarms link to it. Empty: no link.
+        reserved_concurrency: How much of the account's concurrency of Lambda is kept for the
+            notifier. None: nothing, as a new account has to, whose quota is 10; ``Notifier`` says
+            what that costs.
 
     Raises:
         ValueError: The secret is a text, or nobody would hear that the notifier fails.
@@ -82,9 +87,11 @@ class SlackAlerts(Watches):
         institution: str = "",
         runbook_url: str = "",
         dashboard_url: str = "",
+        reserved_concurrency: Literal[1] | None = 1,
     ) -> None:
         super().__init__(scope, id)
         _check_secret(secret)
+        check_record("routes", routes, AlertRoutes)
         if not operators and failure_topic is None:
             raise ValueError(
                 "operators is empty and failure_topic is None, so that nobody hears when the "
@@ -103,7 +110,13 @@ class SlackAlerts(Watches):
         self.failure_topic = failure_topic or self._failure_topic(key)
         for address in operators:
             self.failure_topic.add_subscription(subscriptions.EmailSubscription(address))
-        self.notifier = Notifier(self, "Notifier", secret=secret, routes=routes)
+        self.notifier = Notifier(
+            self,
+            "Notifier",
+            secret=secret,
+            routes=routes,
+            reserved_concurrency=reserved_concurrency,
+        )
         topic.add_subscription(
             subscriptions.SqsSubscription(
                 self.notifier.queue, dead_letter_queue=self.notifier.dead_letter_queue
@@ -152,7 +165,7 @@ class SlackAlerts(Watches):
             detail_type: Detail types, in every spelling that may arrive.
             detail: Pattern of the detail; names with a dash as ``**{"instance-id": [...]}``.
         """
-        return events.Rule(
+        rule = events.Rule(
             self,
             id,
             description=f"{', '.join(detail_type)} to Slack",
@@ -163,6 +176,11 @@ class SlackAlerts(Watches):
                 targets.SnsTopic(self._by_arn, dead_letter_queue=self.notifier.dead_letter_queue)
             ],
         )
+        Annotations.of(rule).acknowledge_warning(
+            "@aws-cdk/aws-events:ruleUnresolvedEnvironment",
+            "The topic is known by its ARN; it is in the account and the Region of the rule.",
+        )
+        return rule
 
     def _failure_topic(self, key: kms.IKey | None) -> sns.ITopic:
         return AlertTopic(self, "Failures", publishers=["cloudwatch.amazonaws.com"], key=key).topic

@@ -101,15 +101,14 @@ class Watches(Construct):
         )
 
     def watch_capacity(
-        self, capacity: WatchedCapacity, *, drain_minutes: int = 40, prefix: str = ""
+        self, capacity: WatchedCapacity, *, ultraserver: bool = False, prefix: str = ""
     ) -> None:
         """Watch reserved capacity: is it used, and when does it end.
 
         Args:
             capacity: A ``CapacityBlock``, whose ``end`` gives notices 7 days, 24 hours and 2 hours
-                before and at the drain, or a reservation.
-            drain_minutes: Minutes before the end of a block at which the fleet drains: 40, or 70
-                for UltraServers.
+                before, and when to drain it; or a reservation.
+            ultraserver: A block is of UltraServers, whose instances EC2 ends half an hour earlier.
             prefix: Begins the construct ids where several are watched.
 
         Raises:
@@ -122,7 +121,7 @@ class Watches(Construct):
             self.add_alarm(spec, prefix=prefix)
         end = getattr(capacity, "end", None)
         if isinstance(end, datetime):
-            self._watch_end(reservation_id, end, drain_minutes, prefix)
+            self._watch_end(reservation_id, end, ultraserver, prefix)
 
     def watch_account(self) -> None:
         """Watch what AWS announces in this account and Region: retirements, issues, ended nodes.
@@ -207,14 +206,14 @@ class Watches(Construct):
         )
 
     def _watch_end(
-        self, reservation_id: str, end: datetime, drain_minutes: int, prefix: str
+        self, reservation_id: str, end: datetime, ultraserver: bool, prefix: str
     ) -> None:
         capacity_alarms.CapacityBlockNotices(
             self,
             f"{prefix}BlockNotices",
             reservation_id=reservation_id,
             end=end,
-            drain_minutes=drain_minutes,
+            ultraserver=ultraserver,
             topic_arn=self.topic.topic_arn,
             key_arn=self.key.key_arn if self.key else "",
             institution=self.institution,

@@ -15,7 +15,7 @@ from .texts import Form, SecretArn
 # Ids begin with C or G; names: docs.slack.dev "conversations.create", read 2026-11-29.
 _CHANNEL = re.compile(r"[CG][A-Z0-9]{7,20}|[a-z0-9_-]{1,80}")
 _MENTION = re.compile(r"<!(?:here|channel|everyone)>|<!subteam\^S[A-Z0-9]+>|<@[UW][A-Z0-9]+>")
-_CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
+_CLOCK = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
 
 
 def _channel(value: str) -> str:
@@ -49,7 +49,7 @@ def _clock(value: str) -> str:
 def _zone(value: str) -> str:
     try:
         is_token(value) or ZoneInfo(value)
-    except (ZoneInfoNotFoundError, ValueError):
+    except (ZoneInfoNotFoundError, ValueError, OSError):
         raise ValueError(f"{value!r} is no time zone; use an IANA name, Asia/Seoul") from None
     return value
 
@@ -73,6 +73,13 @@ class QuietHours(_Routes):
     """IANA name of the time zone: ``Asia/Seoul``."""
     channel: Annotated[ChannelName, OnChange.LIVE]
     """Channel for that time, which people mute."""
+
+    @model_validator(mode="after")
+    def _lasts(self) -> Self:
+        if self.start == self.end:
+            reason = f"is {self.end}, as start is, so there are no quiet hours; use another time"
+            refuse([Fault.at("end", reason=reason)])
+        return self
 
 
 class SeverityChannels(_Routes):
@@ -133,9 +140,18 @@ class Alerts(Record):
     """Which channel hears of what."""
     operators: Annotated[tuple[Annotated[str, _EMAIL], ...], OnChange.LIVE]
     """Who hears by e-mail when the way to Slack is broken; at least one."""
-    runbook_url: Annotated[str, OnChange.LIVE] = ""
+    runbook_url: Annotated[
+        str,
+        Form(
+            r"""(https?://[A-Za-z0-9][^\s<>|"'\\^`{}\x00-\x20]*)?""",
+            "the address of a page, such as https://hpc.example.edu/runbooks",
+        ),
+        OnChange.LIVE,
+    ] = ""
     """Page of runbooks; alarms link to their section. Default: no link."""
-    budget_usd_per_month: Annotated[float | None, Field(gt=0), OnChange.LIVE] = None
+    budget_usd_per_month: Annotated[
+        float | None, Field(gt=0, allow_inf_nan=False), OnChange.LIVE
+    ] = None
     """Budget of what carries the institution's tag. Default: no budget."""
     watch_account: Annotated[bool, OnChange.LIVE] = True
     """Tell of AWS Health and of interruptions in the whole account; for one cluster of several."""
@@ -145,6 +161,12 @@ class Alerts(Record):
         if not self.operators:
             reason = "is empty, so nobody hears that the way to Slack is broken; name an address"
             refuse([Fault.at("operators", reason=reason)])
+        known = [address.lower() for address in self.operators]
+        refuse(
+            Fault.at("operators", index, reason=f"{address} is listed twice; leave one out")
+            for index, address in enumerate(self.operators)
+            if address.lower() in known[:index]
+        )
         return self
 
 

@@ -12,7 +12,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AwareDatetime, Field, model_validator
 
 from ..records import OnChange, Record
-from .texts import CapacityReservationId, PlacementGroupName, ResourceGroupArn
+from .faults import Fault, refuse
+from .texts import CapacityReservationId, PlacementGroupName, ResourceGroupArn, ZoneText
 
 # EC2 starts terminating the instances of a block 30 minutes before its end, those of an
 # UltraServer block 60 minutes before (EC2 user guide "Capacity Blocks for ML"); ten more minutes
@@ -29,21 +30,24 @@ class CapacityBlock(Record):
     reservation_id: Annotated[CapacityReservationId, OnChange.DRAINS_NODES]
     """Id of the block, ``cr-`` and 8 to 17 hexadecimal digits."""
     end: Annotated[AwareDatetime, OnChange.LIVE]
-    """When the block ends, with a time zone: ``2027-03-01T11:30:00Z``. The fleet drains before."""
+    """When the block ends, with a time zone: ``2027-03-01T11:30:00Z``.
+
+    EC2 ends its instances from 30 minutes before (UltraServers: 60). Drain the nodes before that.
+    """
     start: Annotated[AwareDatetime | None, OnChange.LIVE] = None
     """When the block starts. Default: it has started, instances are launched at once."""
     nodes: Annotated[int | None, Field(ge=1), OnChange.LIVE] = None
     """Instances in the block. Default: not known, and not compared with the queue."""
     instance_type: Annotated[str | None, OnChange.LIVE] = None
     """Instance type of the block. Default: not known, and not compared with the queue."""
-    zone: Annotated[str | None, OnChange.LIVE] = None
+    zone: Annotated[ZoneText | None, OnChange.LIVE] = None
     """Availability Zone name or id of the block. Default: not known, and not compared."""
 
     @model_validator(mode="after")
     def _ends_after_start(self) -> Self:
         if self.start and self.start >= self.end:
             raise ValueError(
-                f"end is {_iso(self.end)}, not after start, {_iso(self.start)}; "
+                f"end is {iso(self.end)}, not after start, {iso(self.start)}; "
                 "copy both from the Capacity Block's page"
             )
         return self
@@ -76,7 +80,7 @@ class TargetedReservation(Record):
     """Instances in an existing reservation. Default: not known, and not compared."""
     instance_type: Annotated[str | None, OnChange.LIVE] = None
     """Instance type of an existing reservation. Default: not known, and not compared."""
-    zone: Annotated[str | None, OnChange.LIVE] = None
+    zone: Annotated[ZoneText | None, OnChange.LIVE] = None
     """Availability Zone name or id of an existing reservation. Default: not compared."""
     placement_group: Annotated[PlacementGroupName | None, OnChange.REPLACES_NODES] = None
     """Cluster placement group that the reservation was made in. Default: none."""
@@ -92,6 +96,16 @@ class TargetedReservation(Record):
             raise ValueError(
                 "needs exactly one of reservation_id, resource_group_arn and create, "
                 f"got {' and '.join(given) or 'none'}"
+            )
+        if self.create is not None:
+            refuse(
+                Fault.at(
+                    key,
+                    reason="is of an existing reservation, and create makes one: the "
+                    "queue and the network say the same of that; leave it out",
+                )
+                for key in ("nodes", "instance_type", "zone", "placement_group")
+                if getattr(self, key) is not None
             )
         return self
 
@@ -117,7 +131,9 @@ class Spot(Record):
 
     kind: Annotated[Literal["spot"], OnChange.DRAINS_NODES] = "spot"
     """Spot instances; only for jobs that are requeued without harm."""
-    max_price_usd_per_hour: Annotated[float | None, Field(gt=0), OnChange.DRAINS_NODES] = None
+    max_price_usd_per_hour: Annotated[
+        float | None, Field(gt=0, allow_inf_nan=False), OnChange.DRAINS_NODES
+    ] = None
     """Most to pay for an instance an hour. Default: the On-Demand price."""
 
 
@@ -149,5 +165,6 @@ def is_static(capacity: Capacity) -> bool:
     return isinstance(capacity, CapacityBlock | TargetedReservation)
 
 
-def _iso(moment: datetime) -> str:
+def iso(moment: datetime) -> str:
+    """Return a time as the file writes it."""
     return moment.isoformat().replace("+00:00", "Z")

@@ -9,7 +9,11 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from ..facts.grid import either
 from .faults import Fault, FaultsError, KeyPath
+
+# What pydantic puts behind the key for each member of ``str | int``; no record has such keys.
+_TEXT_OR_NUMBER = ("str", "int")
 
 
 def explain(error: ValidationError, data: Any, model: type[BaseModel]) -> Iterator[Fault]:
@@ -20,12 +24,18 @@ def explain(error: ValidationError, data: Any, model: type[BaseModel]) -> Iterat
         data: What the file holds.
         model: The record that the file was read as.
     """
+    told: set[KeyPath] = set()
     for detail in error.errors(include_url=False):
         key_path = as_written(detail["loc"], data)
         own = detail.get("ctx", {}).get("error")
         if isinstance(own, FaultsError):
             for fault in own.faults:
                 yield fault.below(*key_path)
+        elif _is_of_text_or_number(detail, key_path):
+            if key_path not in told:
+                told.add(key_path)
+                reason = f"must be text or a whole number, got {_shown(detail['input'])}"
+                yield Fault(key_path, reason)
         else:
             yield Fault(key_path, _reason(detail, key_path, data, model))
 
@@ -41,10 +51,15 @@ def as_written(loc: KeyPath, data: Any) -> KeyPath:
         there = isinstance(data, list) and isinstance(part, int) and part < len(data)
         if here or there:
             data = data[part]
-        elif not last or (isinstance(data, dict) and data.get("kind") == part):
+        elif not (last and isinstance(data, dict)) or part in (data.get("kind"), *_TEXT_OR_NUMBER):
             continue
         key_path.append(part)
     return tuple(key_path)
+
+
+def _is_of_text_or_number(detail: ErrorDetails, key_path: KeyPath) -> bool:
+    """Tell whether it is the fault of one member of ``str | int``, which has one for each."""
+    return detail["loc"][-1:] != key_path[-1:] and detail["loc"][-1] in _TEXT_OR_NUMBER
 
 
 def _reason(detail: ErrorDetails, key_path: KeyPath, data: Any, model: type[BaseModel]) -> str:
@@ -58,8 +73,8 @@ def _reason(detail: ErrorDetails, key_path: KeyPath, data: Any, model: type[Base
             near = nearest(str(key_path[-1]), siblings)
             return "unknown key" + (near or f"; the keys here are {', '.join(sorted(siblings))}")
         case "literal_error":
-            allowed = [str(value) for value in _literals(context["expected"])]
-            return f"{given!r} is not one of {', '.join(allowed)}" + nearest(str(given), allowed)
+            allowed = _literals(context["expected"])
+            return f"{_shown(given)} is not one of {', '.join(allowed)}" + _advice(given, allowed)
         case "union_tag_invalid":
             allowed = _literals(context["expected_tags"])
             kind = str(context["tag"])
@@ -86,6 +101,10 @@ def _reason(detail: ErrorDetails, key_path: KeyPath, data: Any, model: type[Base
             return f"{given} is above {context['le']}, the most allowed"
         case "greater_than":
             return f"{given} must be above {context['gt']}"
+        case "too_long":
+            return f"takes at most {context['max_length']}, got {context['actual_length']}"
+        case "finite_number":
+            return f"{given} is not a finite number; write an amount such as 3.5"
         case "too_short":
             return f"needs at least {context['min_length']}, got {context['actual_length']}"
         case "datetime_from_date_parsing" | "datetime_parsing" | "datetime_type":
@@ -102,6 +121,16 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """Return ``; did you mean 'x'?`` for the known word nearest to this one, or nothing."""
     near = difflib.get_close_matches(word, list(known), 1)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _advice(given: object, allowed: list[str]) -> str:
+    """Name the numbers on both sides of a number, and the word nearest to a word."""
+    if type(given) is not int or not all(word.isdecimal() for word in allowed):
+        return nearest(str(given), allowed)
+    numbers = sorted(int(word) for word in allowed)
+    below = [number for number in numbers if number < given][-1:]
+    above = [number for number in numbers if number > given][:1]
+    return f"; use {either(below + above)}"
 
 
 def _shown(value: object) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from .. import facts
 from ..records import OnChange, Record, is_token
+from ..subnets import ipv4_network
 from .capacity import Capacity, is_static
 from .faults import Fault, refuse
 from .network import LogRetentionDays
@@ -69,10 +69,7 @@ def _narrow_range(value: str) -> str:
     """Check a range that may connect: a /16 at most."""
     if is_token(value):
         return value
-    try:
-        network = ipaddress.IPv4Network(value)
-    except ValueError as error:
-        raise ValueError(f"{value!r} is not an address range: {error}") from None
+    network = ipv4_network(value, said=f"{value!r} is not an address range", example="10.0.0.0/16")
     if network.prefixlen < 16:
         raise ValueError(
             f"{value} opens SSH to {network.num_addresses:,} addresses; a /16 at most: give your "
@@ -169,13 +166,21 @@ class AccountingDatabase(Record):
     host: Annotated[
         str,
         Form(
-            r"[A-Za-z0-9.-]+(:\d+)?",
-            "a host, with its port where that is not 3306, without scheme: db.example.edu:3306",
+            r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}"
+            r"|65[0-4]\d{2}|655[0-2]\d|6553[0-5]))?",
+            "a host, with its port (1 to 65535) where that is not 3306, without scheme: "
+            "db.example.edu:3306",
         ),
         OnChange.STOPS_FLEET,
     ]
     """Host, and port after a colon."""
-    user: Annotated[str, OnChange.STOPS_FLEET]
+    user: Annotated[
+        str,
+        # MySQL 8.0 reference manual "Access control, stage 1": at most 32 characters. Slurm's
+        # StorageUser has no way to quote one.
+        Form(r"[\w.$@-]{1,32}", "a database user: up to 32 letters, digits, _ . $ @ -"),
+        OnChange.STOPS_FLEET,
+    ]
     """Database user."""
     password_secret_arn: Annotated[SecretArn, OnChange.STOPS_FLEET]
     """Secret that holds the password as plain text."""
@@ -219,7 +224,16 @@ class ParallelClusterOptions(Record):
         default_factory=dict
     )
     """More lines for slurm.conf. Keys that ParallelCluster keeps for itself are refused."""
-    suppress_validators: Annotated[tuple[str, ...], OnChange.LIVE] = ()
+    suppress_validators: Annotated[
+        tuple[
+            Annotated[
+                str,
+                Form(r"ALL|type:\w+", "ALL or a validator, such as type:AmiOsCompatibleValidator"),
+            ],
+            ...,
+        ],
+        OnChange.LIVE,
+    ] = ()
     """ParallelCluster validators to leave out: ``type:NAME``."""
     removal: Annotated[Literal["retain", "destroy"], OnChange.LIVE] = "retain"
     """What deleting the stack does to the cluster. Its data is retained in any case."""

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .. import facts
 from ..launch import addresses_per_node
-from ..records import is_token
-from ..subnets import check_addresses, subnet_plan
-from .capacity import CapacityBlock, TargetedReservation, reserved_nodes
+from ..subnets import check_addresses, check_new_vpc
+from .capacity import CapacityBlock
 from .faults import Fault
 from .fleet import Fleet, Queue
+from .lustre_rules import nvme_dir_faults
 from .network import ExistingVpc, Network, NewVpc
-
-Types = Mapping[str, facts.InstanceType]
+from .reservation_rules import Types, reservation_faults
 
 
 def known(instance_types: Mapping[str, Any]) -> Types:
@@ -36,9 +34,9 @@ def fleet_faults(fleet: Fleet, *, zone: facts.Zone, types: Types) -> list[Fault]
         *_unknown_types(fleet, types),
         *_foreign_architectures(fleet, types),
         *_queues_above_their_types(fleet, types),
+        *_misplaced_scratch(fleet),
         *_wrong_node_counts(fleet),
-        *_reservations_of_two_kinds(fleet),
-        *_foreign_reservations(fleet, zone),
+        *reservation_faults(fleet, zone=zone, types=types),
     ]
 
 
@@ -47,6 +45,22 @@ def fleet_is_consistent(
 ) -> Iterator[Fault]:
     """The fleet agrees with itself, its instance types and its zone."""
     yield from fleet_faults(fleet, zone=network.place, types=known(instance_types))
+
+
+def descriptions_are_new(instance_types: Mapping[str, Any]) -> Iterator[Fault]:
+    """No description says something else than the table does."""
+    for name, described in instance_types.items():
+        listed = facts.INSTANCE_TYPES.get(name)
+        own = described.fact(name)
+        if listed is None or own == listed:
+            continue
+        key = next(k for k in own.__slots__ if getattr(own, k) != getattr(listed, k))
+        yield Fault.at(
+            "instance_types",
+            name,
+            reason=f"trainshed's own table has {name} with {key} {getattr(listed, key)}, not "
+            f"{getattr(own, key)}; leave the description out",
+        )
 
 
 def _unknown_types(fleet: Fleet, table: Types) -> Iterator[Fault]:
@@ -74,6 +88,13 @@ def _foreign_architectures(fleet: Fleet, table: Types) -> Iterator[Fault]:
                 f"{name} is {other.architecture} and the head node, {head.name}, is "
                 f"{head.architecture}; take a head node of the same architecture",
             )
+
+
+def _misplaced_scratch(fleet: Fleet) -> Iterator[Fault]:
+    for name, queue in fleet.queues.items():
+        if queue.nvme_dir:
+            for fault in nvme_dir_faults(queue.nvme_dir):
+                yield fault.below("fleet", "queues", name)
 
 
 def _queues_above_their_types(fleet: Fleet, table: Types) -> Iterator[Fault]:
@@ -117,83 +138,22 @@ def _wrong_node_counts(fleet: Fleet) -> Iterator[Fault]:
                 f"{queue.least_nodes} is not max_nodes, {queue.max_nodes}; a Capacity Block is paid"
                 " for as a whole and ParallelCluster takes only equal numbers: leave min_nodes out",
             )
-    yield from _reservations_suffice(fleet.queues)
-
-
-def _reservations_suffice(queues: Mapping[str, Queue]) -> Iterator[Fault]:
-    """The queues on one reservation ask together for no more than it holds."""
-    users: dict[str, list[str]] = defaultdict(list)
-    for name, queue in queues.items():
-        capacity = queue.capacity
-        if isinstance(capacity, CapacityBlock | TargetedReservation):
-            users[capacity.reservation_id or f"made for {name}"].append(name)
-    for reservation, names in users.items():
-        asked = sum(queues[name].max_nodes for name in names)
-        held = [reserved_nodes(queues[name].capacity) for name in names]
-        known_sizes = [size for size in held if size is not None]
-        if known_sizes and asked > min(known_sizes):
-            yield Fault(
-                ("fleet", "queues", names[-1], "max_nodes"),
-                f"{asked} nodes of {', '.join(names)} are above the {min(known_sizes)} of the "
-                f"reservation {reservation}; lower max_nodes, or reserve more",
-            )
-
-
-def _reservations_of_two_kinds(fleet: Fleet) -> Iterator[Fault]:
-    """Yield the ids that are used as a block and as a reservation: they launch differently."""
-    kinds: dict[str, tuple[str, str]] = {}
-    for name, queue in fleet.queues.items():
-        capacity = queue.capacity
-        if isinstance(capacity, CapacityBlock | TargetedReservation) and capacity.reservation_id:
-            first, kind = kinds.setdefault(capacity.reservation_id, (name, capacity.kind))
-            if kind != capacity.kind:
-                yield Fault(
-                    ("fleet", "queues", name, "capacity", "kind"),
-                    f"{capacity.reservation_id} is a {capacity.kind} here and a {kind} in {first}; "
-                    "it is one of them: its page in the EC2 console says which",
-                )
-
-
-def _foreign_reservations(fleet: Fleet, zone: facts.Zone) -> Iterator[Fault]:
-    for name, queue in fleet.queues.items():
-        capacity = queue.capacity
-        if not isinstance(capacity, CapacityBlock | TargetedReservation):
-            continue
-        at = ("fleet", "queues", name, "capacity")
-        if capacity.instance_type not in (None, queue.instance_type):
-            yield Fault(
-                (*at, "instance_type"),
-                f"the reservation is for {capacity.instance_type} and the queue for "
-                f"{queue.instance_type}; they have to be the same",
-            )
-        if capacity.zone and _contradicts(capacity.zone, zone):
-            yield Fault(
-                (*at, "zone"),
-                f"the reservation is in {capacity.zone} and the network in {zone.value}; "
-                "a cluster stands in the zone of its capacity",
-            )
-
-
-def _contradicts(one: str, zone: facts.Zone) -> bool:
-    # Names and ids of zones cannot be compared, nor what is known only at deploy time.
-    same_form = ("-az" in one) == isinstance(zone, facts.ZoneId)
-    return same_form and one != zone.value and not (is_token(one) or is_token(zone.value))
 
 
 def nodes_have_addresses(
     fleet: Fleet, network: Network, instance_types: Mapping[str, Any]
 ) -> Iterator[Fault]:
     """The compute subnet holds an address for every interface that takes one."""
-    match network.source:
-        case ExistingVpc(compute_subnet_cidr=str() as cidr):
-            at, subnet, fix = ("existing", "compute_subnet_cidr"), cidr, "take a larger subnet"
-        case NewVpc(cidr=cidr):
-            at, subnet, fix = ("vpc", "cidr"), str(subnet_plan(cidr).compute), "take a larger cidr"
-        case _:
-            return
     needed = addresses_needed(fleet, known(instance_types))
+    fix = "fewer nodes, or efa_interface: efa-only"
     try:
-        check_addresses(subnet, needed, fix=f"{fix}, fewer nodes, or efa_interface: efa-only")
+        match network.source:
+            case ExistingVpc(compute_subnet_cidr=str() as cidr):
+                at = "existing", "compute_subnet_cidr"
+                check_addresses(cidr, needed, fix=f"take a larger subnet, {fix}")
+            case NewVpc(cidr=cidr, internet=internet):
+                at = "vpc", "cidr"
+                check_new_vpc(cidr, internet=internet, addresses=needed, fix=fix)
     except ValueError as error:
         yield Fault.at("network", *at, reason=str(error))
 
@@ -220,4 +180,4 @@ def _types_named(fleet: Fleet) -> Iterator[tuple[tuple[str, ...], str]]:
         yield ("fleet", "queues", name, "instance_type"), queue.instance_type
 
 
-FLEET_RULES = (fleet_is_consistent, nodes_have_addresses)
+FLEET_RULES = (fleet_is_consistent, descriptions_are_new, nodes_have_addresses)

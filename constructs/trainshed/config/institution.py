@@ -8,43 +8,44 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from .. import facts
+from ..facts.grid import either
 from ..records import OnChange, Record
 from .alerts import Alerts
-from .faults import refuse
+from .faults import Fault, refuse
 from .fleet import Fleet
 from .fleet_rules import known
 from .network import Network
 from .rules import RULES, faults_by
 from .storage import Storage
-from .texts import AccountId, InstitutionName, RegionName
+from .texts import AccountId, GpuName, InstanceTypeName, InstitutionName, RegionName
 
 
 class InstanceTypeDescription(Record):
     """An instance type that trainshed's table does not have yet, as AWS describes it."""
 
-    vcpus: Annotated[int, Field(ge=1), OnChange.REPLACES_NODES]
+    vcpus: Annotated[int, Field(ge=1, le=4096), OnChange.REPLACES_NODES]
     """Virtual CPUs."""
     memory_mib: Annotated[int, Field(ge=512), OnChange.REPLACES_NODES]
     """Memory in MiB."""
-    sockets: Annotated[int, Field(ge=1), OnChange.REPLACES_NODES] = 1
+    sockets: Annotated[int, Field(ge=1, le=64), OnChange.REPLACES_NODES] = 1
     """CPU sockets."""
     threads_per_core: Annotated[Literal[1, 2], OnChange.REPLACES_NODES] = 2
     """Hardware threads a core."""
     architecture: Annotated[Literal["x86_64", "arm64"], OnChange.REPLACES_NODES] = "x86_64"
     """CPU architecture."""
-    gpus: Annotated[int, Field(ge=0), OnChange.REPLACES_NODES] = 0
+    gpus: Annotated[int, Field(ge=0, le=128), OnChange.REPLACES_NODES] = 0
     """GPUs."""
-    gpu_name: Annotated[str, OnChange.REPLACES_NODES] = ""
+    gpu_name: Annotated[GpuName, OnChange.REPLACES_NODES] = ""
     """Slurm type of the GPUs, in lower case: ``h200``."""
     gpu_memory_mib: Annotated[int, Field(ge=0), OnChange.REPLACES_NODES] = 0
     """Memory of each GPU in MiB."""
-    network_cards: Annotated[int, Field(ge=1), OnChange.REPLACES_NODES] = 1
+    network_cards: Annotated[int, Field(ge=1, le=128), OnChange.REPLACES_NODES] = 1
     """Network cards."""
     efa_cards: Annotated[tuple[int, ...], OnChange.REPLACES_NODES] = ()
     """Indexes of the network cards that can carry EFA. Empty: no EFA."""
-    interfaces_per_card: Annotated[int, Field(ge=1), OnChange.REPLACES_NODES] = 2
+    interfaces_per_card: Annotated[int, Field(ge=1, le=128), OnChange.REPLACES_NODES] = 2
     """Network interfaces a card."""
-    nvme_disks: Annotated[int, Field(ge=0), OnChange.REPLACES_NODES] = 0
+    nvme_disks: Annotated[int, Field(ge=0, le=128), OnChange.REPLACES_NODES] = 0
     """Local NVMe disks."""
     nvme_disk_gb: Annotated[int, Field(ge=0), OnChange.REPLACES_NODES] = 0
     """Size of each in GB."""
@@ -52,6 +53,27 @@ class InstanceTypeDescription(Record):
     """The GPUs are joined by NVLink."""
     capacity_block: Annotated[bool, OnChange.LIVE] = False
     """Sold as Capacity Blocks."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        threads = self.sockets * self.threads_per_core
+        if self.vcpus % threads:
+            below, above = self.vcpus - self.vcpus % threads, self.vcpus + -self.vcpus % threads
+            refuse(
+                [
+                    Fault.at(
+                        "vcpus",
+                        reason=f"{self.vcpus} is no multiple of sockets ({self.sockets}) x "
+                        f"threads_per_core ({self.threads_per_core}); "
+                        f"use {either([n for n in (below, above) if n])}",
+                    )
+                ]
+            )
+        try:
+            self.fact("any.size")
+        except facts.ContradictoryFactsError as error:
+            refuse(Fault.at(fact, reason=reason) for fact, reason in error.faults)
+        return self
 
     def fact(self, name: str) -> facts.InstanceType:
         """Return the type as the table would have it."""
@@ -83,8 +105,8 @@ class Institution(Record):
     """Head node, login nodes and queues."""
     alerts: Annotated[Alerts | None, OnChange.LIVE] = None
     """Alarms in Slack. Default: none."""
-    instance_types: Annotated[dict[str, InstanceTypeDescription], OnChange.LIVE] = Field(
-        default_factory=dict
+    instance_types: Annotated[dict[InstanceTypeName, InstanceTypeDescription], OnChange.LIVE] = (
+        Field(default_factory=dict)
     )
     """Instance types that trainshed's table does not have yet."""
     termination_protection: Annotated[bool, OnChange.LIVE] = True

@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING
 from ..facts import lustre as fsx
 from ..records import is_token
 from .faults import Fault
-from .lustre_rules import deployment, has_dots, lies_in
+from .lustre_rules import MOST_PATH_CHARACTERS, deployment, has_dots, overlap
 
 if TYPE_CHECKING:
     from .storage import Bucket, Lustre, S3Link
+
+
+# S3 user guide "Naming Amazon S3 objects", read 2026-11-29.
+MOST_KEY_BYTES = 1024
 
 
 def link_faults(links: Mapping[str, S3Link], bucket: Bucket, lustre: Lustre | None) -> list[Fault]:
@@ -74,6 +78,18 @@ def _single_link_faults(links: Mapping[str, S3Link]) -> Iterator[Fault]:
         at = Fault.at("links", name, reason="").key_path
         if has_dots(link.path):
             yield Fault((*at, "path"), f"{link.path} has '.' or '..' in it; write it out")
+        if len(link.path) > MOST_PATH_CHARACTERS:
+            yield Fault(
+                (*at, "path"),
+                f"has {len(link.path)} characters; a path has {MOST_PATH_CHARACTERS} at most",
+            )
+        size = len(link.prefix.encode())
+        if size >= MOST_KEY_BYTES:
+            yield Fault(
+                (*at, "prefix"),
+                f"has {size} bytes, and a key of S3 has {MOST_KEY_BYTES} at most, its last name "
+                "included; use a shorter one",
+            )
         if link.export_deletions and not link.exports:
             yield Fault(
                 (*at, "export_deletions"),
@@ -91,7 +107,7 @@ def _clashes(links: Mapping[str, S3Link], bucket: Bucket) -> Iterator[Fault]:
     told: set[tuple[str, str]] = set()
     for (first_name, first), (name, link) in combinations(links.items(), 2):
         for key, reason in (
-            ("", _same_name(first_name, name)),
+            ("", _same_name(first_name, first, name, link)),
             ("path", _path_clash(first_name, first, link)),
             ("prefix", _prefix_clash(first_name, first, link, bucket)),
         ):
@@ -100,17 +116,28 @@ def _clashes(links: Mapping[str, S3Link], bucket: Bucket) -> Iterator[Fault]:
                 yield Fault(("links", name, key) if key else ("links", name), reason)
 
 
-def _same_name(first_name: str, name: str) -> str | None:
+def _same_name(first_name: str, first: S3Link, name: str, link: S3Link) -> str | None:
+    one, other = _construct_ids(first_name, first), _construct_ids(name, link)
+    if one[0] == other[0]:
+        return f"differs from link {first_name} in its first letter's case alone; take another name"
+    if {*one} & {*other}:
+        return (
+            f"is the name of link {first_name} but for 'Bucket' at the end, which the bucket of a "
+            "link is called here; take another name"
+        )
+    return None
+
+
+def _construct_ids(name: str, link: S3Link) -> tuple[str, ...]:
     # Names become construct ids, which start with a capital.
-    if first_name[0].upper() + first_name[1:] != name[0].upper() + name[1:]:
-        return None
-    return f"differs from link {first_name} in its first letter's case alone; take another name"
+    own = name[0].upper() + name[1:]
+    return (own, f"{own}Bucket") if link.bucket else (own,)
 
 
 def _path_clash(first_name: str, first: S3Link, link: S3Link) -> str | None:
     if is_token(first.path) or is_token(link.path):
         return None
-    if not (lies_in(first.path, link.path) or lies_in(link.path, first.path)):
+    if not overlap(first.path, link.path):
         return None
     return (
         f"{link.path} overlaps {first.path} of link {first_name}; "

@@ -42,7 +42,9 @@ def load(path: Path, *, rules: Sequence[Rule] = ()) -> Institution:
         institution = Institution.model_validate_json(json.dumps(source.data))
     except ValidationError as error:
         parts = _right_parts(source.data)
-        faults += explain(error, source.data, Institution)
+        told = {fault.key_path for fault in faults}
+        explained = explain(error, source.data, Institution)
+        faults += [fault for fault in explained if fault.key_path not in told]
         faults += faults_by(RULES, parts)
     else:
         parts = {name: getattr(institution, name) for name in Institution.model_fields}

@@ -19,11 +19,32 @@ from .faults import Fault
 if TYPE_CHECKING:
     from .storage import Lustre, RootSquash, S3Link, Storage
 
-# Kernel and run-time file systems: nothing below them outlives a boot.
-_PSEUDO_FILE_SYSTEMS = ("/dev", "/proc", "/run", "/sys")
-# FSx API, LustreRootSquashConfiguration and LustreNoSquashNids, botocore 1.44.8.
-_NID = re.compile(r"([0-9\[\]-]+\.){3}[0-9\[\]-]+@tcp")
+# Kernel and run-time file systems and /tmp: nothing below them outlives a boot.
+_EMPTIED_AT_BOOT = ("/dev", "/proc", "/run", "/sys", "/tmp")  # noqa: S108  refused, not used
+# What lies below these is the system's, root's, Slurm's or ParallelCluster's own.
+_SYSTEM_TREES = (
+    "/bin",
+    "/boot",
+    "/etc",
+    "/lib",
+    "/lib64",
+    "/opt/amazon",
+    "/opt/aws",
+    "/opt/intel",
+    "/opt/parallelcluster",
+    "/opt/slurm",
+    "/root",
+    "/sbin",
+    "/usr",
+    "/var",
+)
+# FSx API, LustreRootSquashConfiguration and LustreNoSquashNids, botocore 1.44.8: four numbers or
+# ranges.
+_NID_PART = r"(?:[0-9]{1,3}|\[[0-9]{1,3}(?:-[0-9]{1,3})?\])"
+_NID = re.compile(rf"{_NID_PART}(?:\.{_NID_PART}){{3}}@tcp")
 _MOST_NIDS = 64
+# FSx API, FileSystemPath of CreateDataRepositoryAssociation, botocore 1.44.8; Linux has the same.
+MOST_PATH_CHARACTERS = 4095
 
 
 def deployment(lustre: Lustre) -> fsx.DeploymentType:
@@ -153,7 +174,7 @@ def _root_squash_faults(squash: RootSquash | None) -> Iterator[Fault]:
             "write ranges, such as 10.0.[1-3].[1-255]@tcp",
         )
     for index, nid in enumerate(nids):
-        if not is_token(nid) and not _NID.fullmatch(nid):
+        if not is_token(nid) and not _is_nid(nid):
             yield Fault.at(
                 "root_squash",
                 "no_squash_nids",
@@ -161,6 +182,13 @@ def _root_squash_faults(squash: RootSquash | None) -> Iterator[Fault]:
                 reason=f"{nid!r} is not a Lustre network id; "
                 "write an address or a range, such as 10.0.1.[4-9]@tcp",
             )
+
+
+def _is_nid(nid: str) -> bool:
+    if not _NID.fullmatch(nid):
+        return False
+    spans = [[int(n) for n in re.findall("[0-9]+", part)] for part in nid[:-4].split(".")]
+    return all(span[0] <= span[-1] <= 255 for span in spans)
 
 
 def existing_faults(storage: Storage) -> list[Fault]:
@@ -186,24 +214,49 @@ def _source_faults(storage: Storage) -> Iterator[Fault]:
         )
 
 
-def mount_dir_faults(mount_dir: str) -> Iterator[Fault]:
-    """Return why nothing should be mounted at a directory."""
+def mount_dir_faults(mount_dir: str, key: str = "mount_dir") -> Iterator[Fault]:
+    """Return why nothing should be mounted at a directory.
+
+    Args:
+        mount_dir: The directory.
+        key: The key that names it.
+    """
+    instead = "such as /fsx" if key == "mount_dir" else "such as /opt/dlami/nvme"
     if is_token(mount_dir):
         return
     if has_dots(mount_dir):
-        yield Fault.at("mount_dir", reason=f"{mount_dir} has '.' or '..' in it; write it out")
-    elif mount_dir in parallelcluster.RESERVED_MOUNT_DIRS:
+        yield Fault.at(key, reason=f"{mount_dir} has '.' or '..' in it; write it out")
+        return
+    if len(mount_dir) > MOST_PATH_CHARACTERS:
+        reason = f"has {len(mount_dir)} characters; a path has {MOST_PATH_CHARACTERS} at most"
+        yield Fault.at(key, reason=reason)
+    outer = next((root for root in _EMPTIED_AT_BOOT if lies_in(root, mount_dir)), None)
+    trees = (root for root in _SYSTEM_TREES if lies_in(root, mount_dir))
+    if mount_dir in parallelcluster.RESERVED_MOUNT_DIRS:
+        yield Fault.at(key, reason=f"{mount_dir} belongs to the system; use another, {instead}")
+    elif outer:
         yield Fault.at(
-            "mount_dir", reason=f"{mount_dir} belongs to the system; use another, such as /fsx"
+            key,
+            reason=f"{mount_dir} lies below {outer}, which is emptied at each boot; "
+            f"use another, {instead}",
+        )
+    elif tree := next(trees, None):
+        yield Fault.at(
+            key,
+            reason=f"{mount_dir} belongs to the system, as all of {tree} does; "
+            f"use another, {instead}",
+        )
+
+
+def nvme_dir_faults(nvme_dir: str) -> Iterator[Fault]:
+    """Return why a node's own disks should not be mounted at a directory."""
+    if lies_in("/home", nvme_dir):
+        yield Fault.at(
+            "nvme_dir",
+            reason=f"{nvme_dir} would hide the users' homes; use another, such as /opt/dlami/nvme",
         )
     else:
-        for root in _PSEUDO_FILE_SYSTEMS:
-            if lies_in(root, mount_dir):
-                yield Fault.at(
-                    "mount_dir",
-                    reason=f"{mount_dir} lies below {root}, which is emptied at each boot; "
-                    "use another, such as /fsx",
-                )
+        yield from mount_dir_faults(nvme_dir, "nvme_dir")
 
 
 def storage_warnings(lustre: Lustre | None, links: Mapping[str, S3Link]) -> dict[str, str]:
@@ -247,6 +300,11 @@ def _root_squash_warnings(lustre: Lustre, squash: RootSquash) -> dict[str, str]:
 def lies_in(outer: str, inner: str) -> bool:
     """Tell whether the inner path is the outer or below it: /a/b is in /a, /ab is not."""
     return f"{inner}/".startswith(f"{outer}/")
+
+
+def overlap(one: str, other: str) -> bool:
+    """Tell whether one of two paths lies in the other."""
+    return lies_in(one, other) or lies_in(other, one)
 
 
 def has_dots(path: str) -> bool:

@@ -11,16 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from .. import facts
+from .account_rules import ACCOUNT_RULES
 from .faults import Fault
 from .fleet import Fleet
 from .fleet_rules import FLEET_RULES
+from .lustre_rules import overlap
 from .network import Network
 from .storage import Storage
 
 Rule = Callable[..., Iterator[Fault]]
-
-# ParallelCluster 3.16.1 takes 40 tags at most together with those of queues and resources.
-MOST_TAGS = 40
 
 
 def zone_is_in_region(region: str, network: Network) -> Iterator[Fault]:
@@ -37,7 +36,7 @@ def import_is_from_the_same_region(region: str, storage: Storage) -> Iterator[Fa
     if storage.bucket.region in (None, region):
         return
     for name, link in storage.links.items():
-        if link.imports and link.bucket is None:
+        if link.imports and link.bucket in (None, storage.bucket.existing):
             yield Fault.at(
                 "storage",
                 "links",
@@ -49,26 +48,10 @@ def import_is_from_the_same_region(region: str, storage: Storage) -> Iterator[Fa
             )
 
 
-def tags_are_allowed(tags: Mapping[str, str]) -> Iterator[Fault]:
-    """Tags are few, and none has a prefix that AWS keeps for itself."""
-    for key in tags:
-        for prefix in ("aws:", "parallelcluster:", "trainshed:"):
-            if key.lower().startswith(prefix):
-                yield Fault.at(
-                    "tags", key, reason=f"the prefix {prefix!r} is reserved; rename the tag"
-                )
-    if len(tags) > MOST_TAGS - 10:
-        yield Fault.at(
-            "tags",
-            reason=f"{len(tags)} tags, above {MOST_TAGS - 10}; a cluster takes {MOST_TAGS} "
-            "with those that trainshed and ParallelCluster add",
-        )
-
-
 def directories_are_apart(storage: Storage, fleet: Fleet) -> Iterator[Fault]:
     """No mount lies below another one: the inner one would hide, or be hidden."""
     for name, queue in fleet.queues.items():
-        if queue.nvme_dir and _overlap(storage.mount_dir, queue.nvme_dir):
+        if queue.nvme_dir and overlap(storage.mount_dir, queue.nvme_dir):
             yield Fault.at(
                 "fleet",
                 "queues",
@@ -93,7 +76,7 @@ def new_bucket_is_in_the_region(storage: Storage) -> Iterator[Fault]:
 RULES: tuple[Rule, ...] = (
     zone_is_in_region,
     import_is_from_the_same_region,
-    tags_are_allowed,
+    *ACCOUNT_RULES,
     directories_are_apart,
     new_bucket_is_in_the_region,
     *FLEET_RULES,
@@ -113,7 +96,3 @@ def faults_by(rules: Iterable[Rule], sections: Mapping[str, Any]) -> list[Fault]
         if all(need in sections for need in needs):
             faults += rule(**{need: sections[need] for need in needs})
     return faults
-
-
-def _overlap(one: str, other: str) -> bool:
-    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")

@@ -10,7 +10,15 @@ from ..records import OnChange, Record
 from .faults import refuse
 from .link_rules import link_faults
 from .lustre_rules import existing_faults, lustre_faults
-from .texts import BucketName, FileSystemId, Form, KeyArn, MountDirectory, SecurityGroupId
+from .texts import (
+    BucketName,
+    FileSystemId,
+    Form,
+    KeyArn,
+    MountDirectory,
+    RegionName,
+    SecurityGroupId,
+)
 
 
 class RootSquash(Record):
@@ -93,7 +101,15 @@ class ExistingLustre(Record):
 
     file_system_id: Annotated[FileSystemId, OnChange.REFUSED]
     """Id of the file system."""
-    dns_name: Annotated[str, OnChange.REFUSED]
+    dns_name: Annotated[
+        str,
+        Form(
+            r"fs-[0-9a-f]{8,40}\.fsx\.[a-z0-9-]+\.[a-z0-9.-]*[a-z]",
+            "the DNS name of a file system, such as "
+            "fs-0123456789abcdef0.fsx.us-east-1.amazonaws.com",
+        ),
+        OnChange.REFUSED,
+    ]
     """DNS name: ``fs-0123456789abcdef0.fsx.us-east-1.amazonaws.com``."""
     mount_name: Annotated[
         str,
@@ -114,18 +130,26 @@ class ExistingLustre(Record):
 class S3Link(Record):
     """A folder of the file system that shows, and feeds, a prefix of a bucket."""
 
-    path: Annotated[MountDirectory, OnChange.REPLACES_DATA]
-    """Folder inside the file system: ``/datasets``. It is ``/fsx/datasets`` on the nodes."""
+    path: Annotated[MountDirectory, OnChange.REFUSED]
+    """Folder inside the file system: ``/datasets``. It is ``/fsx/datasets`` on the nodes.
+
+    FSx cannot change it: remove the link in one deployment and add it in the next. Files and
+    objects stay as they are.
+    """
     prefix: Annotated[
         str,
         Form(r"([^/\s][^\s]*/)?", "a key prefix that ends with a slash, such as 'datasets/'"),
-        OnChange.REPLACES_DATA,
+        OnChange.REFUSED,
     ]
-    """Prefix in the bucket, ending with a slash: ``datasets/``. Empty for the whole bucket."""
+    """Prefix in the bucket, ending with a slash: ``datasets/``. Empty for the whole bucket.
+
+    FSx cannot change it: remove the link in one deployment and add it in the next. Files and
+    objects stay as they are.
+    """
     direction: Annotated[Literal["import", "export", "both"], OnChange.LIVE]
     """``import``: new objects appear as files. ``export``: new files become objects."""
-    bucket: Annotated[BucketName | None, OnChange.REPLACES_DATA] = None
-    """Another bucket than the institution's own. Default: ``storage.bucket``."""
+    bucket: Annotated[BucketName | None, OnChange.REFUSED] = None
+    """Another bucket than the institution's own. Default: ``storage.bucket``. As for ``path``."""
     export_deletions: Annotated[bool, OnChange.LIVE] = False
     """Deleting a file deletes its object. A mistaken ``rm -rf`` then empties the bucket as well."""
     import_deletions: Annotated[bool, OnChange.LIVE] = True
@@ -147,7 +171,7 @@ class Bucket(Record):
 
     existing: Annotated[BucketName | None, OnChange.REPLACES_DATA] = None
     """Name of a bucket that is there already. Default: one is made."""
-    region: Annotated[str | None, OnChange.REPLACES_DATA] = None
+    region: Annotated[RegionName | None, OnChange.REPLACES_DATA] = None
     """Region of an existing bucket. Default: the institution's Region."""
     noncurrent_days: Annotated[int, Field(ge=1, le=3650), OnChange.LIVE] = 90
     """Days that overwritten and deleted objects can be brought back (bucket made here)."""

@@ -5,20 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Annotated, Any
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import AfterValidator, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from ..facts import PARTITIONS, ZoneId, ZoneName
+from ..facts.grid import either
 from ..records import is_token
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The form of a text: a pattern for the whole of it, and the form in words.
+    r"""The form of a text: a pattern for the whole of it, and the form in words.
 
     Args:
-        pattern: Regular expression that the whole text matches.
+        pattern: Regular expression that the whole text matches; ``\d`` and ``\w`` are of ASCII.
         what: The form in words, with an example.
         hint: What to add for a text of a known wrong form; None for nothing.
     """
@@ -33,7 +36,7 @@ class Form:
         Raises:
             ValueError: The text has another form.
         """
-        if is_token(value) or re.fullmatch(self.pattern, value):
+        if is_token(value) or re.fullmatch(self.pattern, value, re.ASCII):
             return value
         more = self.hint(value) if self.hint else None
         raise ValueError(f"{value!r} is not {self.what}" + (f"; {more}" if more else ""))
@@ -69,40 +72,48 @@ _ARN = r"arn:aws[a-z-]*"
 ResourceGroupArn = Annotated[
     str,
     Form(
-        rf"{_ARN}:resource-groups:[a-z0-9-]+:\d{{12}}:group/\S+",
+        rf"{_ARN}:resource-groups:[a-z0-9-]+:\d{{12}}:group/[\w.-]{{1,300}}",
         "the ARN of a resource group, arn:aws:resource-groups:REGION:ACCOUNT:group/NAME",
     ),
 ]
 KeyArn = Annotated[
     str,
     Form(
-        rf"{_ARN}:kms:[a-z0-9-]+:\d{{12}}:key/\S+",
+        rf"{_ARN}:kms:[a-z0-9-]+:\d{{12}}:key/[0-9A-Za-z-]+",
         "the ARN of a KMS key, arn:aws:kms:REGION:ACCOUNT:key/ID",
     ),
 ]
 SecretArn = Annotated[
     str,
     Form(
-        rf"{_ARN}:secretsmanager:[a-z0-9-]+:\d{{12}}:secret:\S+",
+        rf"{_ARN}:secretsmanager:[a-z0-9-]+:\d{{12}}:secret:[\w/+=.@-]{{1,519}}",
         "the ARN of a secret, arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME",
     ),
 ]
 
 
+# IAM user guide "AWS managed policies for job functions", read 2026-11-29: they are for people, and
+# those for administrators may make roles.
 PolicyArn = Annotated[
     str,
     Form(
-        rf"{_ARN}:iam::(\d{{12}}|aws):policy/(?!AdministratorAccess$|IAMFullAccess$|PowerUserAccess$)\S+",
-        "the ARN of a policy that a node may have; AdministratorAccess, PowerUserAccess and "
-        "IAMFullAccess are refused, since every job on a node can use the node's rights",
+        rf"{_ARN}:iam::(?:\d{{12}}|aws):policy/(?!job-function/)"
+        r"(?:[!-.0-~]+/)*(?!AdministratorAccess|IAMFullAccess$|PowerUserAccess$)[\w+=,.@-]{1,128}",
+        "the ARN of a policy that a node may have; AdministratorAccess, PowerUserAccess, "
+        "IAMFullAccess and the policies of job functions are refused, since every job on a node "
+        "can use the node's rights",
     ),
 ]
 
+# S3 user guide "General purpose bucket naming rules", read 2026-11-29; aws-cdk-lib also refuses a
+# hyphen beside a dot.
 BucketName = Annotated[
     str,
     Form(
-        r"(?!xn--)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]",
-        "a bucket name: 3 to 63 lower-case letters, digits, dots and hyphens",
+        r"(?!xn--|sthree-|amzn-s3-demo-)(?!.*(?:\.\.|\.-|-\.))(?!\d+\.\d+\.\d+\.\d+$)"
+        r"(?!.*(?:-s3alias|--ol-s3|\.mrap|--x-s3|--table-s3)$)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]",
+        "a bucket name: 3 to 63 lower-case letters, digits, dots and hyphens, no dot beside "
+        "another dot or a hyphen, no IP address, and none of S3's reserved beginnings and ends",
         hint=lambda value: (
             "give the name alone, without s3://" if value.startswith("s3:") else None
         ),
@@ -110,16 +121,56 @@ BucketName = Annotated[
 ]
 PlacementGroupName = Annotated[str, Form(r"[\x20-\x7e]{1,255}", "a placement group name")]
 AccountId = Annotated[str, Form(r"\d{12}", "an account id, twelve digits in quotes")]
+
+
+def _known_region(value: str) -> str:
+    if is_token(value) or value in PARTITIONS:
+        return value
+    near = get_close_matches(value, PARTITIONS, 2) or ["us-east-1"]
+    raise ValueError(f"{value!r} is no Region of AWS; did you mean {either(near)}?")
+
+
 RegionName = Annotated[
     str,
     Form(
-        r"[a-z]{2}(-[a-z]+)+-\d",
+        r"[a-z]{2,4}(-[a-z]+)+-\d",
         "a Region, such as us-east-1",
         hint=lambda value: (
             f"that is a zone; its Region is {value[:-1]}"
-            if re.fullmatch(r"[a-z]{2}(-[a-z]+)+-\d[a-z]", value)
+            if re.fullmatch(r"[a-z]{2,4}(-[a-z]+)+-[0-9][a-z]", value)
             else None
         ),
+    ),
+    AfterValidator(_known_region),
+]
+
+
+def _zone(value: str) -> str:
+    for kind in (ZoneName, ZoneId):
+        try:
+            return kind(value).value
+        except ValueError:
+            continue
+    raise ValueError(
+        f"{value!r} is no Availability Zone; use its name, us-east-1a, or id, use1-az4"
+    )
+
+
+ZoneText = Annotated[str, AfterValidator(_zone)]
+"""A zone by name or by id."""
+
+InstanceTypeName = Annotated[
+    str,
+    Form(
+        r"[a-z][a-z0-9-]{0,24}\.[a-z0-9-]+",
+        "an instance type: family, dot and size in lower case, such as p5en.48xlarge",
+    ),
+]
+GpuName = Annotated[
+    str,
+    Form(
+        r"([a-z][a-z0-9_-]{0,31})?",
+        "a Slurm type: a lower-case letter, then up to 31 lower-case letters, digits, _ and -",
     ),
 ]
 InstitutionName = Annotated[

@@ -6,6 +6,7 @@ by itself turns the first into booleans and numbers and keeps the last of the re
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -23,17 +24,20 @@ class _PlainLoader(_Loader):  # type: ignore[misc]  # libyaml's loader where PyY
     """YAML 1.2's core types alone."""
 
 
+_CORE = "tag:yaml.org,2002:"
+_FORMS = {
+    "bool": re.compile(r"(?:true|false)\Z"),
+    "null": re.compile(r"(?:null|~|)\Z"),
+    "int": re.compile(r"[-+]?(?:0|[1-9][0-9]*)\Z"),
+    "float": re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?\Z"),
+}
+_FIRST = {"bool": "tf", "null": ["n", "~", ""], "int": "-+0123456789", "float": "-+0123456789"}
 _PlainLoader.yaml_implicit_resolvers = {}
-for _tag, _form, _first in (
-    ("bool", r"true|false", "tf"),
-    ("null", r"null|~|", ["n", "~", ""]),
-    ("int", r"[-+]?(0|[1-9][0-9]*)", "-+0123456789"),
-    ("float", r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", "-+0123456789"),
-):
-    _PlainLoader.add_implicit_resolver(
-        f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_form})\Z"), list(_first)
-    )
+for _kind, _form in _FORMS.items():
+    _PlainLoader.add_implicit_resolver(_CORE + _kind, _form, list(_FIRST[_kind]))
 
+# A longer number is none of ours, and Python refuses to read one of more than 4,300 digits.
+MOST_DIGITS = 30
 
 # An institution has a few hundred keys, six deep; aliases can be made to grow without end.
 MOST_DEPTH = 32
@@ -94,7 +98,7 @@ class YamlSource:
                 f"{self.path}:{node.start_mark.line + 1}: nested deeper than {MOST_DEPTH} keys, or "
                 f"more than {MOST_KEYS} of them; an alias that holds itself does this"
             )
-        if not node.tag.startswith("tag:yaml.org,2002:") or "/" in node.tag:
+        if node.tag.removeprefix(_CORE) not in ("str", "map", "seq", *_FORMS):
             self.faults.append(
                 Fault.at(*at, reason=f"has the tag {node.tag!r}; write the plain value")
             )
@@ -111,7 +115,15 @@ class YamlSource:
     def _items(self, node: yaml.MappingNode, at: KeyPath) -> Iterator[tuple[str, Any]]:
         seen: dict[str, int] = {}
         for key_node, value_node in node.value:
-            key, line = str(key_node.value), key_node.start_mark.line + 1
+            line = key_node.start_mark.line + 1
+            if not isinstance(key_node, yaml.ScalarNode):
+                self._refuse_key((*at, "?"), line, "a key is text, and not a list or keys itself")
+                continue
+            key = str(key_node.value)
+            if key == "<<":
+                reason = "has '<<'; merges are not read: write the keys out, or name the whole"
+                self._refuse_key(at, line, f"{reason} value with an alias, 'key: *name'")
+                continue
             if key in seen:
                 self.faults.append(
                     Fault.at(
@@ -123,18 +135,25 @@ class YamlSource:
             self.lines[(*at, key)] = line
             yield key, self._value(value_node, (*at, key))
 
+    def _refuse_key(self, at: KeyPath, line: int, reason: str) -> None:
+        """Refuse a key that does not become data."""
+        self.lines[at] = line
+        self.faults.append(Fault(at, reason))
+
     def _scalar(self, node: yaml.Node, at: KeyPath) -> Any:
         kind = node.tag.rsplit(":", 1)[-1]
         text = str(node.value)
+        if kind in _FORMS and not _FORMS[kind].match(text):
+            reason = f"has the tag '!!{kind}' and is {text!r}; write the plain value"
+            self.faults.append(Fault(at, reason))
+            return text
         match kind:
             case "null":
                 return None
             case "bool":
                 return text == "true"
-            case "int":
-                return int(text)
-            case "float":
-                return float(text)
+            case "int" | "float":
+                return self._number(kind, text, at)
         if "${" in text:
             self.faults.append(
                 Fault.at(
@@ -143,4 +162,18 @@ class YamlSource:
                     "write the value itself",
                 )
             )
+        return text
+
+    def _number(self, kind: str, text: str, at: KeyPath) -> int | float | str:
+        if len(text) > MOST_DIGITS:
+            reason = (
+                f"{text[:6]}… has {len(text)} characters; a number here has {MOST_DIGITS} at most"
+            )
+            self.faults.append(Fault(at, reason))
+            return text
+        if kind == "int":
+            return int(text)
+        if math.isfinite(float(text)):
+            return float(text)
+        self.faults.append(Fault(at, f"{text} is too large for a number; write a smaller one"))
         return text

@@ -1,6 +1,7 @@
 """Facts of AWS, ParallelCluster and Slurm, each with its source; pure, and quick to import.
 
-Instance types and zones are here by name; ``lustre`` and ``parallelcluster`` are modules::
+Instance types, Regions and zones are here by name; ``endpoints``, ``lustre`` and
+``parallelcluster`` are modules::
 
     from trainshed import facts
 
@@ -10,15 +11,17 @@ Instance types and zones are here by name; ``lustre`` and ``parallelcluster`` ar
 
 from __future__ import annotations
 
-from trainshed.facts import lustre, parallelcluster
+from trainshed.facts import endpoints, lustre, parallelcluster
 from trainshed.facts.instance_types import (
     INSTANCE_TYPES,
     Architecture,
+    ContradictoryFactsError,
     InstanceType,
     UnknownInstanceTypeError,
     instance_type,
     nearest,
 )
+from trainshed.facts.regions import PARTITIONS, Partition
 from trainshed.facts.zones import (
     ZONE_ID_PREFIXES,
     Zone,
@@ -30,14 +33,18 @@ from trainshed.facts.zones import (
 
 __all__ = [
     "INSTANCE_TYPES",
+    "PARTITIONS",
     "ZONE_ID_PREFIXES",
     "Architecture",
+    "ContradictoryFactsError",
     "InstanceType",
+    "Partition",
     "UnknownInstanceTypeError",
     "Zone",
     "ZoneId",
     "ZoneName",
     "check_zone",
+    "endpoints",
     "instance_type",
     "lustre",
     "nearest",

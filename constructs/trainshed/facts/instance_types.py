@@ -46,7 +46,7 @@ class InstanceType:
         ultraserver: Whether it is sold only as a part of an UltraServer.
 
     Raises:
-        ValueError: The facts contradict each other; the message names every fault.
+        ContradictoryFactsError: The facts contradict each other; the message names every fault.
     """
 
     name: str
@@ -72,9 +72,9 @@ class InstanceType:
     ultraserver: bool = False
 
     def __post_init__(self) -> None:
-        faults = "; ".join(_contradictions(self))
+        faults = list(_contradictions(self))
         if faults:
-            raise ValueError(f"instance type {self.name!r}: {faults}")
+            raise ContradictoryFactsError(self.name, faults)
 
     @property
     def family(self) -> str:
@@ -110,6 +110,20 @@ class InstanceType:
     def cpus_per_gpu(self) -> int:
         """The vCPUs that each GPU may have when the GPUs share evenly; 0 without GPUs."""
         return self.vcpus // self.gpus if self.gpus else 0
+
+
+class ContradictoryFactsError(ValueError):
+    """The facts of an instance type cannot all be true.
+
+    Args:
+        name: Of the instance type.
+        faults: The fact at fault and the reason, for each contradiction.
+    """
+
+    def __init__(self, name: str, faults: list[tuple[str, str]]) -> None:
+        self.faults = faults
+        reasons = "; ".join(reason for _, reason in faults)
+        super().__init__(f"instance type {name!r}: {reasons}")
 
 
 class UnknownInstanceTypeError(ValueError):
@@ -164,33 +178,47 @@ def nearest(
     return list(dict.fromkeys(ranked))[:3]
 
 
-def _contradictions(facts: InstanceType) -> Iterator[str]:
-    """Yield what cannot be true of an instance type."""
+def _contradictions(facts: InstanceType) -> Iterator[tuple[str, str]]:
+    """Yield what cannot be true of an instance type: the fact, and why not."""
     if not all(facts.name.partition(".")):
-        yield "name is not a family, a dot and a size"
+        yield "name", "name is not a family, a dot and a size"
     threads = facts.sockets * facts.cores_per_socket * facts.threads_per_core
     if threads != facts.vcpus:
         yield (
+            "vcpus",
             f"{facts.sockets} sockets x {facts.cores_per_socket} cores x "
-            f"{facts.threads_per_core} threads is {threads} vcpus, not {facts.vcpus}"
+            f"{facts.threads_per_core} threads is {threads} vcpus, not {facts.vcpus}",
         )
     if min(facts.vcpus, facts.memory_mib, facts.network_cards, facts.interfaces_per_card) < 1:
-        yield "vcpus, memory_mib, network_cards and interfaces_per_card are at least 1"
+        yield "vcpus", "vcpus, memory_mib, network_cards and interfaces_per_card are at least 1"
     if len({bool(facts.gpus), bool(facts.gpu_name), bool(facts.gpu_memory_mib)}) > 1:
-        yield "gpus, gpu_name and gpu_memory_mib go together: give all three or none"
+        yield "gpus", "gpus, gpu_name and gpu_memory_mib go together: give all three or none"
     if bool(facts.neuron_devices) != bool(facts.neuron_cores):
-        yield "neuron_devices and neuron_cores go together: give both or neither"
+        yield (
+            "neuron_devices",
+            "neuron_devices and neuron_cores go together: give both or neither",
+        )
     if bool(facts.nvme_disks) != bool(facts.nvme_disk_gb):
-        yield "nvme_disks and nvme_disk_gb go together: give both or neither"
+        yield "nvme_disks", "nvme_disks and nvme_disk_gb go together: give both or neither"
+    if facts.nvlink and facts.gpus < 2:
+        yield "nvlink", f"nvlink joins GPUs, and there are {facts.gpus}: leave it out"
+    yield from _efa_contradictions(facts)
+
+
+def _efa_contradictions(facts: InstanceType) -> Iterator[tuple[str, str]]:
     absent = [card for card in facts.efa_cards if not 0 <= card < facts.network_cards]
     if absent:
-        yield f"efa_cards names {absent}; the network cards are 0 to {facts.network_cards - 1}"
+        yield (
+            "efa_cards",
+            f"efa_cards names {absent}; the network cards are 0 to {facts.network_cards - 1}",
+        )
     if list(facts.efa_cards) != sorted(set(facts.efa_cards)):
-        yield "efa_cards is not in rising order, each card once"
+        yield "efa_cards", "efa_cards is not in rising order, each card once"
     if bool(facts.efa_cards) != facts.has_efa or facts.efa_interfaces > len(facts.efa_cards):
         yield (
+            "efa_cards",
             f"efa_interfaces is {facts.efa_interfaces} on {len(facts.efa_cards)} efa_cards; "
-            "a card carries at most one"
+            "a card carries at most one",
         )
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 # Local Zones (us-east-1-dfw-2a, use1-dfw2-az1) too: P6e-GB200 UltraServers stand in one.
-_NAME = re.compile(r"(?P<region>[a-z]+(?:-[a-z]+)+-\d+)(?:-[a-z]+-\d+)?[a-z]")
-_ID = re.compile(r"(?P<prefix>[a-z]+\d+)(?:-[a-z]+\d+)?-az\d+")
+_NAME = re.compile(r"(?P<region>[a-z]+(?:-[a-z]+)+-[0-9]+)(?:-[a-z]+-[0-9]+)?[a-z]")
+_ID = re.compile(r"(?P<prefix>[a-z]+[0-9]+)(?:-[a-z]+[0-9]+)?-az[0-9]+")
 
 # "AWS Availability Zones" of the AWS Regions guide and DescribeAvailabilityZones as recorded in
 # moto 5.2.5, both read 2026-11-29. A Region that is not here is not checked.
@@ -99,7 +99,7 @@ class ZoneId:
         if _NAME.fullmatch(self.value):
             raise ValueError(
                 f"{self.value!r} is a zone name, not a zone id; "
-                f'write ZoneName("{self.value}") (zone_name in the institution file)'
+                f'write ZoneName("{self.value}") (zone in the institution file)'
             )
         raise ValueError(f"{self.value!r} is not a zone id; one looks like 'use1-az4'")
 

@@ -64,9 +64,12 @@ class ParallelClusterNodes(Construct):
     ) -> None:
         super().__init__(scope, id)
         self._objects = ScriptObjects(self, "Scripts")
-        # A cluster that stays goes on reading its scripts, and IAM deletes no attached policy.
+        # A cluster that stays goes on reading its scripts. A creation that is rolled back leaves
+        # none: a parameter that stayed would be in the way of the next one, which has its name.
         retain = fleet.parallelcluster.removal == "retain"
-        self._removal_policy = RemovalPolicy.RETAIN if retain else RemovalPolicy.DESTROY
+        self._list_removal_policy = (
+            RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if retain else RemovalPolicy.DESTROY
+        )
         mount_dir = storage.mount_dir
         head = (*_own(boot.head_scripts(mount_dir)), *head_scripts)
         head_list = self._list("HeadActions", cluster_name, "head", head)
@@ -88,7 +91,8 @@ class ParallelClusterNodes(Construct):
             login_scripts=self.login_actions.objects,
             head_list=head_list.parameter,
             login_list=login_list.parameter,
-            removal_policy=self._removal_policy,
+            # IAM deletes no policy that is attached, as these stay to a cluster that stays.
+            removal_policy=RemovalPolicy.RETAIN if retain else RemovalPolicy.DESTROY,
         )
 
     @property
@@ -121,7 +125,7 @@ class ParallelClusterNodes(Construct):
             parameter_name=boot.list_parameter_name(cluster_name, who),
             scripts=scripts,
             objects=self._objects,
-            removal_policy=self._removal_policy,
+            removal_policy=self._list_removal_policy,
         )
 
     def _compute(self, storage: FleetStorage, *, efa: bool) -> NodeActions:

@@ -58,7 +58,13 @@ def efa_security_group(
 
 
 def egress_security_group(
-    scope: Construct, id: str, *, vpc: ec2.IVpc, cidr: str, internet: Literal["nat", "isolated"]
+    scope: Construct,
+    id: str,
+    *,
+    vpc: ec2.IVpc,
+    cidr: str,
+    internet: Literal["nat", "isolated"],
+    removal_policy: RemovalPolicy,
 ) -> ec2.ISecurityGroup:
     """Make the group that lets nodes out and nobody in.
 
@@ -66,12 +72,15 @@ def egress_security_group(
     and everything inside the VPC: databases and directories have groups of their own. DNS, time
     and instance metadata need no rule: security groups do not filter the VPC's own services (VPC
     user guide "Control traffic with security groups", read 2026-11-29).
+
+    Groups add up: ParallelCluster puts one of its own beside it, which allows everything out.
     """
     group = _group(scope, id, vpc, "Nodes to the internet, AWS and the VPC; nobody in")
     group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(443), "HTTPS: AWS, packages, images")
     if internet == "nat":
         group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(80), "HTTP: package mirrors")
     group.add_egress_rule(ec2.Peer.ipv4(cidr), ec2.Port.all_traffic(), "Everything in the VPC")
+    group.apply_removal_policy(removal_policy)
     return group
 
 

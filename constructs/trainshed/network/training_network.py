@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal
 
-from aws_cdk import Annotations, RemovalPolicy, Stack, Token
+from aws_cdk import Annotations, RemovalPolicy, Stack
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, DependencyGroup, IDependable
 
@@ -18,6 +17,7 @@ from .endpoints import (
     isolated_endpoints,
     s3_endpoint,
 )
+from .known import is_stand_in, known, name_of, told
 from .vpc import ClusterVpc
 
 DEFAULT_CIDR = "10.0.0.0/16"
@@ -29,6 +29,11 @@ class TrainingNetwork(Construct):
 
     It looks nothing up: the zone is given, since zones that CDK finds by itself are two, or made
     up, and need not be where the GPUs are. ``trainshed.subnets`` says how the range is cut.
+
+    VPC, subnets and the groups of the nodes are kept when they are deleted, since they stand under
+    a file system and a cluster that are kept. The way out is not: NAT gateway and its address,
+    internet gateway, routes and endpoints go, with what they cost. A cluster that still runs then
+    reaches neither the internet nor AWS; delete it before this.
 
     Args:
         zone: Availability Zone of the nodes and of the file system, where the capacity is.
@@ -49,10 +54,10 @@ class TrainingNetwork(Construct):
             cannot be seen at synth.
         egress_security_group: A group that lets nodes reach the internet, or the VPC's endpoints.
             Default: one is made.
-
-        removal_policy: What becomes of VPC, subnets and EFA group when they are deleted. With a
-            retained file system in them they cannot be deleted: RETAIN, so that deletion of the
-            stack does not stop at them. Default: DESTROY.
+        removal_policy: What becomes of VPC, subnets and the groups of the nodes when they are
+            deleted or replaced. With a retained file system in them, or in whose rules they are,
+            they cannot be deleted, and the deletion of the stack would stop at them. Default:
+            they are kept; only a stack whose first creation fails takes them back.
 
     Raises:
         ValueError: The arguments contradict each other, the zone is not in the stack's Region, or
@@ -103,9 +108,10 @@ class TrainingNetwork(Construct):
         efa_security_group: ec2.ISecurityGroup | None = None,
         efa_group_allows_itself: bool = False,
         egress_security_group: ec2.ISecurityGroup | None = None,
-        removal_policy: RemovalPolicy = RemovalPolicy.DESTROY,
+        removal_policy: RemovalPolicy = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ) -> None:
         super().__init__(scope, id)
+        _check_zone_type(zone)
         facts.check_zone(zone, Stack.of(self).region)
         _check_efa_group(efa_security_group, efa_group_allows_itself)
         self.internet = internet
@@ -115,6 +121,7 @@ class TrainingNetwork(Construct):
         if vpc and compute_subnet:
             _refuse_beside_vpc(cidr=cidr, flow_log_retention_days=flow_log_retention_days)
             _check_existing(vpc, compute_subnet, zone, compute_addresses)
+            self._warn_of_lookup(compute_subnet)
             self.vpc, self.compute_subnet, self.public_subnet = vpc, compute_subnet, None
             self.nat_gateway_id = None
             self._warn_if_isolated(internet)
@@ -147,6 +154,7 @@ class TrainingNetwork(Construct):
             vpc=self.vpc,
             cidr=cidr or _range_of(self.vpc),
             internet=internet,
+            removal_policy=removal_policy,
         )
         self.node_security_groups = (self.efa_security_group, self.egress_security_group)
         ready.add(*self.node_security_groups)
@@ -164,6 +172,15 @@ class TrainingNetwork(Construct):
         )
         return [s3, *others]
 
+    def _warn_of_lookup(self, subnet: ec2.ISubnet) -> None:
+        zone = told(lambda: subnet.availability_zone)
+        if zone and is_stand_in(zone):
+            Annotations.of(self).add_warning_v2(
+                "trainshed:subnet-not-looked-up",
+                f"the zone and the size of compute_subnet {name_of(subnet)} are not looked up yet "
+                "and not compared; the CDK command line looks them up and synthesises again",
+            )
+
     def _warn_if_isolated(self, internet: str) -> None:
         if internet == "isolated":
             Annotations.of(self).add_warning_v2(
@@ -172,6 +189,16 @@ class TrainingNetwork(Construct):
                 f"hang at boot. It needs gateway endpoints for {', '.join(GATEWAY_ENDPOINTS)} and "
                 f"interface endpoints for {', '.join(sorted(INTERFACE_ENDPOINTS.values()))}",
             )
+
+
+def _check_zone_type(zone: object) -> None:
+    if isinstance(zone, facts.ZoneName | facts.ZoneId):
+        return
+    if not isinstance(zone, str):
+        use = 'facts.ZoneName("us-east-1a") or facts.ZoneId("use1-az4")'
+    else:
+        use = f'facts.{"ZoneId" if "-az" in zone else "ZoneName"}("{zone}")'
+    raise ValueError(f"zone is {zone!r}, which may be a name or an id; use {use}")
 
 
 def _check_efa_group(group: ec2.ISecurityGroup | None, allows_itself: bool) -> None:
@@ -216,16 +243,16 @@ def _check_existing(
 ) -> None:
     if subnet.subnet_id in [public.subnet_id for public in vpc.public_subnets]:
         raise ValueError(
-            f"compute_subnet {subnet.subnet_id} is a public subnet, and instances with several "
+            f"compute_subnet {name_of(subnet)} is a public subnet, and instances with several "
             "network interfaces get no public address; use a private subnet with a NAT gateway"
         )
-    place = _known(lambda: subnet.availability_zone)
+    place = known(lambda: subnet.availability_zone)
     if place and isinstance(zone, facts.ZoneName) and place != zone.value:
         raise ValueError(
-            f"compute_subnet {subnet.subnet_id} is in {place} and zone is {zone.value}; "
+            f"compute_subnet {name_of(subnet)} is in {place} and zone is {zone.value}; "
             "a cluster stands in the zone of its capacity"
         )
-    cidr = _known(lambda: subnet.ipv4_cidr_block)
+    cidr = known(lambda: subnet.ipv4_cidr_block)
     if cidr:
         fix = "use a larger subnet, EFA interfaces of type efa-only, or fewer nodes"
         check_addresses(cidr, compute_addresses, fix=fix)
@@ -239,12 +266,3 @@ def _range_of(vpc: ec2.IVpc) -> str:
             "vpc does not say its address range, which the egress group allows; give "
             "vpc_cidr_block to from_vpc_attributes, or an egress_security_group"
         ) from None
-
-
-def _known(read: Callable[[], str]) -> str | None:
-    # CDK raises where an imported subnet was not told the value.
-    try:
-        value = read()
-    except RuntimeError:
-        return None
-    return None if Token.is_unresolved(value) else value

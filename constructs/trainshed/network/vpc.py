@@ -45,7 +45,8 @@ class ClusterVpc(Construct):
         cidr: Address range, /16 to /28.
         with_nat: Whether there are an internet gateway, a public subnet and a NAT gateway.
         flow_log_retention_days: How long the log of accepted and rejected connections is kept.
-        removal_policy: What becomes of VPC and subnets when they are deleted.
+        removal_policy: What becomes of VPC and subnets when they are deleted. Gateways and routes
+            are not kept.
     """
 
     vpc: ec2.IVpc

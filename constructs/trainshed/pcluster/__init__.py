@@ -5,7 +5,7 @@ Pure: importing it imports neither the CDK nor ParallelCluster.
 
 from .checks import Surroundings, configuration_faults
 from .configuration_schema import schema
-from .fleet_rules import fleet_faults
+from .fleet_rules import fleet_faults, unknown_types
 from .names import compute_resource_name, node_expression
 from .placeholders import placeholders
 from .references import NodeActions, References, Script
@@ -24,4 +24,5 @@ __all__ = [
     "render",
     "schema",
     "to_yaml",
+    "unknown_types",
 ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from ..config.faults import Fault, KeyPath
@@ -11,9 +13,11 @@ from ..facts.parallelcluster import (
     MAX_CLUSTER_NAME_WITH_ACCOUNTING,
     MAX_LOGIN_POOLS,
     MAX_QUEUES,
-    denied_settings,
+    VERSION,
 )
 from ..records import is_token
+from .slurm_lines import LINES_OF_SEVERAL, setting_faults
+from .validators import VALIDATORS
 
 if TYPE_CHECKING:
     from ..config.fleet import Fleet, RootVolume
@@ -36,8 +40,8 @@ def fleet_faults(
     """
     faults = [
         *_name_faults(fleet, cluster_name),
-        *_type_faults(fleet, known_types),
         *_scratch_faults(fleet, known_types),
+        *_wishes_beyond_the_type(fleet, known_types),
     ]
     return faults + [fault for rule in RULES for fault in rule(fleet)]
 
@@ -52,16 +56,24 @@ def _name_faults(fleet: Fleet, cluster_name: str) -> Iterator[Fault]:
         )
 
 
-def _type_faults(fleet: Fleet, known_types: Mapping[str, InstanceType]) -> Iterator[Fault]:
-    for name, queue in fleet.queues.items():
-        if queue.instance_type not in known_types:
-            yield Fault.at(
-                "queues",
-                name,
-                "instance_type",
-                reason=f"{queue.instance_type!r} is not in the table of instance types; "
-                "describe it beside them",
-            )
+def unknown_types(fleet: Fleet, known_types: Mapping[str, InstanceType]) -> list[Fault]:
+    """Return the queues whose type is unknown; an institution file is judged by its own rules.
+
+    Args:
+        fleet: The fleet.
+        known_types: Facts of instance types by name.
+    """
+    return [
+        Fault.at(
+            "queues",
+            name,
+            "instance_type",
+            reason=f"{queue.instance_type!r} is not in the table of instance types; "
+            "describe it under known_types",
+        )
+        for name, queue in fleet.queues.items()
+        if queue.instance_type not in known_types
+    ]
 
 
 def _scratch_faults(fleet: Fleet, known_types: Mapping[str, InstanceType]) -> Iterator[Fault]:
@@ -77,6 +89,28 @@ def _scratch_faults(fleet: Fleet, known_types: Mapping[str, InstanceType]) -> It
             )
 
 
+def _wishes_beyond_the_type(
+    fleet: Fleet, known_types: Mapping[str, InstanceType]
+) -> Iterator[Fault]:
+    for name, queue in fleet.queues.items():
+        kind = known_types.get(queue.instance_type)
+        if kind and queue.efa_interface == "efa" and not queue.uses_efa(kind):
+            why = "has no EFA" if not kind.has_efa else "is without EFA here"
+            yield Fault.at(
+                "queues",
+                name,
+                "efa_interface",
+                reason=f"is efa, and {kind.name} {why}; leave it out",
+            )
+        if kind and queue.gpu_health_check and not kind.gpus:
+            yield Fault.at(
+                "queues",
+                name,
+                "gpu_health_check",
+                reason=f"is true, and {kind.name} has no GPU that DCGM checks; leave it out",
+            )
+
+
 def _count_faults(fleet: Fleet) -> Iterator[Fault]:
     for key, most in (("queues", MAX_QUEUES), ("login_nodes", MAX_LOGIN_POOLS)):
         count = len(getattr(fleet, key))
@@ -85,13 +119,51 @@ def _count_faults(fleet: Fleet) -> Iterator[Fault]:
 
 
 def _settings_faults(fleet: Fleet) -> Iterator[Fault]:
-    names = fleet.parallelcluster.extra_slurm_settings
-    for name in denied_settings(names, "SlurmConf", database=fleet.accounting is not None):
+    at = ("parallelcluster", "extra_slurm_settings")
+    settings = fleet.parallelcluster.extra_slurm_settings
+    yield from setting_faults(settings, at, "SlurmConf", database=fleet.accounting is not None)
+    for name in settings:
+        if name.lower() in LINES_OF_SEVERAL:
+            yield Fault(
+                (*at, name),
+                "begins a line of several settings, and each of these is a line of its own; "
+                "leave it out: nodes and partitions follow from the queues",
+            )
+
+
+def _validator_faults(fleet: Fleet) -> Iterator[Fault]:
+    for index, name in enumerate(fleet.parallelcluster.suppress_validators):
+        kind, _, validator = name.partition("type:")
+        if name == "ALL" or (not kind and validator in VALIDATORS):
+            continue
+        near = get_close_matches(validator or name, sorted(VALIDATORS), n=1)
+        hint = f"did you mean 'type:{near[0]}'?" if near else "use one such as 'type:EfaValidator'"
         yield Fault.at(
             "parallelcluster",
-            "extra_slurm_settings",
-            name,
-            reason="is a setting that ParallelCluster keeps for itself; leave it out",
+            "suppress_validators",
+            index,
+            reason=f"{name!r} is no validator of ParallelCluster {VERSION}; {hint}",
+        )
+
+
+def _layer_faults(fleet: Fleet) -> Iterator[Fault]:
+    bucket, key = fleet.parallelcluster.layer_bucket, fleet.parallelcluster.layer_key
+    if key is None or is_token(key):
+        return
+    if bucket is None:
+        yield Fault.at(
+            "parallelcluster",
+            "layer_key",
+            reason=f"is {key}, without layer_bucket; name the bucket of your mirror too, or leave "
+            "the key out",
+        )
+    versions = set(re.findall(r"(?<![\d.])\d+\.\d+\.\d+(?![\d.])", key))
+    if versions and VERSION not in versions:
+        yield Fault.at(
+            "parallelcluster",
+            "layer_key",
+            reason=f"{key} is of version {min(versions)}; the cluster is made with {VERSION}: use "
+            "the layer of that version",
         )
 
 
@@ -155,6 +227,8 @@ def _retention_faults(fleet: Fleet) -> Iterator[Fault]:
 RULES: tuple[Callable[[Fleet], Iterator[Fault]], ...] = (
     _count_faults,
     _settings_faults,
+    _validator_faults,
+    _layer_faults,
     _idle_faults,
     _efa_faults,
     _disk_faults,

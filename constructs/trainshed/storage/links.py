@@ -16,9 +16,13 @@ from ..facts.lustre import AssociationEvent
 class LustreLinks(Construct):
     """Data repository associations, made one after the other.
 
-    Deleting a link leaves files and objects as they are. FSx cannot change the path or the prefix
-    of a link and refuses a second one on the same folder, so remove a link in one deployment and
-    add it anew in the next.
+    Deleting a link leaves files and objects as they are. Its direction and what it does with
+    deletions change in place. Path, prefix and bucket do not: CloudFormation would make a second
+    link before it deletes the first, and FSx refuses two on one folder or one prefix. Remove the
+    link in one deployment and add it anew in the next; files and objects stay.
+
+    A new link shows as files what its prefix holds, also one that only exports: whether it does is
+    fixed when it is made, and its direction would be fixed with it.
 
     Args:
         scope: Where it belongs.
@@ -69,7 +73,8 @@ class LustreLinks(Construct):
                 file_system_id=file_system_id,
                 file_system_path=link.path,
                 data_repository_path=f"s3://{names[linked]}/{link.prefix}",
-                batch_import_meta_data_on_create=link.imports,
+                # The same for every direction: a change of it would replace the link.
+                batch_import_meta_data_on_create=True,
                 s3=_policies(link),
             )
             # The bucket outlives the link, and its policy is in force before FSx checks it.

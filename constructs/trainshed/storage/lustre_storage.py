@@ -14,6 +14,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from .._given import check_record, check_records
 from ..config.faults import refuse
 from ..config.link_rules import link_faults
 from ..config.lustre_rules import mount_dir_faults, storage_kind, storage_warnings
@@ -22,7 +23,13 @@ from . import bucket_grants
 from .data_bucket import DataBucket
 from .links import LustreLinks
 from .metrics import LustreMetrics
-from .properties import lustre_configuration, lustre_log_group
+from .properties import (
+    check_dns,
+    lustre_configuration,
+    lustre_key,
+    lustre_log_group,
+    lustre_security_group,
+)
 from .root_squash import RootSquashSetting
 from .traffic import LustreTraffic
 
@@ -36,8 +43,8 @@ _NO_BUCKETS: Mapping[str, s3.IBucket] = {}
 class LustreStorage(LustreMetrics, Construct):
     """A Lustre file system for a cluster, its traffic rules, log, and links to S3.
 
-    File system, its group and bucket are retained when they are deleted or replaced. For a file
-    system that is there already: :meth:`from_attributes`.
+    File system, its group, the rules for its clients and bucket are retained when they are deleted
+    or replaced. For a file system that is there already: :meth:`from_attributes`.
 
     Args:
         scope: Where it belongs.
@@ -55,14 +62,17 @@ class LustreStorage(LustreMetrics, Construct):
             taken to exist.
         encryption_key: Key of the file system. None: ``lustre.kms_key_arn``, or ``aws/fsx``.
         security_group: Group of the file system, for nothing else. None: one is made.
-        removal_policy: What becomes of file system, log and bucket when they are deleted or
-            replaced. Default: they are kept; only a stack whose first creation fails takes back
-            what nobody has used yet, so that no forgotten file system is paid for.
+        removal_policy: What becomes of file system, group, rules, log and bucket when they are
+            deleted or replaced. Default: they are kept; only a stack whose first creation fails
+            takes back what nobody has used yet, so that no forgotten file system is paid for. The
+            client's group cannot be deleted while a rule that is kept names it: keep it as well.
 
     Raises:
         ValueError: FSx would refuse it; every fault of links and mount directory at once.
     """
 
+    vpc: ec2.IVpc | None
+    """Its VPC; None of one that was there already."""
     dns_name: str
     """DNS name that nodes mount."""
     mount_name: str
@@ -100,11 +110,13 @@ class LustreStorage(LustreMetrics, Construct):
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ) -> None:
         super().__init__(scope, id)
+        check_record("lustre", lustre, Lustre)
+        check_records("links", links, S3Link)
         refuse([*mount_dir_faults(mount_dir), *link_faults(links, Bucket(), lustre)])
-        _check_dns(vpc)
-        group = security_group or self._make_group(vpc, removal_policy)
+        check_dns(vpc)
+        group = security_group or lustre_security_group(self, vpc, removal_policy)
         self.log_group = lustre_log_group(self, lustre, removal_policy)
-        key = self._key(lustre, encryption_key)
+        key = lustre_key(self, lustre, encryption_key)
         self._resource = resource = fsx.CfnFileSystem(
             self,
             "Resource",
@@ -118,17 +130,15 @@ class LustreStorage(LustreMetrics, Construct):
             lustre_configuration=lustre_configuration(lustre, self.log_group),
         )
         resource.apply_removal_policy(removal_policy)
+        self.vpc = vpc
         self.file_system_id = resource.ref
         self.dns_name = resource.attr_dns_name
         self.mount_name = resource.attr_lustre_mount_name
         self.mount_dir = mount_dir
         self.capacity_gib = lustre.capacity_gib
-        self._connect(group, lustre.efa)
-        within = self._traffic.within()
-        for rule in within:
-            # A retained file system would fall apart without them.
-            rule.apply_removal_policy(removal_policy)
-        self._wait_for(within)
+        # A file system that is kept falls apart, and its clients hang, without their rules.
+        self._connect(group, lustre.efa, removal_policy)
+        self._wait_for(self._traffic.within())
         self.add_client("Client", client_security_group)
         self._link(links, bucket, link_buckets, removal_policy)
         if lustre.root_squash:
@@ -154,6 +164,7 @@ class LustreStorage(LustreMetrics, Construct):
         links: Mapping[str, S3Link] = _NO_LINKS,
         bucket: s3.IBucket | None = None,
         link_buckets: Mapping[str, s3.IBucket] = _NO_BUCKETS,
+        removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
     ) -> LustreStorage:
         """Take a file system that is there already. It is never changed and never deleted.
 
@@ -174,19 +185,24 @@ class LustreStorage(LustreMetrics, Construct):
             bucket: Bucket of the links that name no other. None: one is made when such a link is
                 there.
             link_buckets: Buckets of this app that links name as ``bucket``, by that name.
+            removal_policy: What becomes of rules that :meth:`add_client` adds. Keep them beside
+                groups of nodes that are kept; EC2 refuses to make a rule again that was kept
+                between two groups that are there. Default: they are deleted.
 
         Raises:
             ValueError: FSx would refuse the links, or nodes the mount directory.
         """
         storage = _ExistingLustre(scope, id)
+        check_records("links", links, S3Link)
         refuse([*mount_dir_faults(mount_dir), *link_faults(links, Bucket(), None)])
         storage.file_system_id = file_system_id
         storage.dns_name = dns_name
         storage.mount_name = mount_name
         storage.mount_dir = mount_dir
         storage.capacity_gib = capacity_gib
-        storage._connect(security_group, efa)
-        storage._link(links, bucket, link_buckets, cdk.RemovalPolicy.RETAIN)
+        storage._connect(security_group, efa, removal_policy)
+        keep = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
+        storage._link(links, bucket, link_buckets, keep)
         storage._warn(None, links)
         return storage
 
@@ -242,10 +258,14 @@ class LustreStorage(LustreMetrics, Construct):
             raise ValueError("the storage has no bucket; pass bucket, or add a link")
         return self.bucket
 
-    def _connect(self, security_group: ec2.ISecurityGroup, efa: bool) -> None:
+    def _connect(
+        self, security_group: ec2.ISecurityGroup, efa: bool, removal_policy: cdk.RemovalPolicy
+    ) -> None:
         self.security_group = security_group
         self.efa = efa
-        self._traffic = LustreTraffic(self, "Traffic", security_group=security_group, efa=efa)
+        self._traffic = LustreTraffic(
+            self, "Traffic", security_group=security_group, efa=efa, removal_policy=removal_policy
+        )
         self._connections = ec2.Connections(
             security_groups=[security_group],
             default_port=ec2.Port.all_traffic() if efa else ec2.Port.tcp_range(988, 1023),
@@ -275,27 +295,6 @@ class LustreStorage(LustreMetrics, Construct):
             link_buckets=link_buckets,
         ).associations
 
-    def _make_group(self, vpc: ec2.IVpc, removal_policy: cdk.RemovalPolicy) -> ec2.ISecurityGroup:
-        group = ec2.SecurityGroup(
-            self,
-            "SecurityGroup",
-            vpc=vpc,
-            description="FSx for Lustre: servers among themselves and with their clients",
-            allow_all_outbound=False,
-        )
-        # A retained file system keeps its group in use, and it could not be deleted.
-        group.apply_removal_policy(removal_policy)
-        return group
-
-    def _key(self, lustre: Lustre, encryption_key: kms.IKey | None) -> kms.IKey | None:
-        if lustre.kms_key_arn is None:
-            return encryption_key
-        if encryption_key is not None:
-            raise ValueError(
-                "encryption_key and lustre.kms_key_arn are both given; leave one of them out"
-            )
-        return kms.Key.from_key_arn(self, "Key", lustre.kms_key_arn)
-
     def _warn(self, lustre: Lustre | None, links: Mapping[str, S3Link]) -> None:
         for id, text in storage_warnings(lustre, links).items():
             cdk.Annotations.of(self).add_warning_v2(f"trainshed:{id}", text)
@@ -307,12 +306,5 @@ class _ExistingLustre(LustreStorage):
     def __init__(self, scope: Construct, id: str) -> None:
         Construct.__init__(self, scope, id)
         self._resource = None
+        self.vpc = None
         self.log_group = None
-
-
-def _check_dns(vpc: ec2.IVpc) -> None:
-    if isinstance(vpc, ec2.Vpc) and not (vpc.dns_support_enabled and vpc.dns_hostnames_enabled):
-        raise ValueError(
-            f"vpc {vpc.node.path} has DNS support or DNS hostnames off, and nodes find the file "
-            "system by its name; set enable_dns_support and enable_dns_hostnames"
-        )

@@ -1,15 +1,63 @@
-"""What CloudFormation is told about a new Lustre file system."""
+"""What a new Lustre file system stands on, and what CloudFormation is told about it."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from ..config.lustre_rules import deployment
 from ..config.storage import Lustre
+
+
+def check_dns(vpc: ec2.IVpc) -> None:
+    """Refuse a VPC made here in which nodes would not find the file system.
+
+    Raises:
+        ValueError: Its DNS support or DNS hostnames are off.
+    """
+    if isinstance(vpc, ec2.Vpc) and not (vpc.dns_support_enabled and vpc.dns_hostnames_enabled):
+        raise ValueError(
+            f"vpc {vpc.node.path} has DNS support or DNS hostnames off, and nodes find the file "
+            "system by its name; set enable_dns_support and enable_dns_hostnames"
+        )
+
+
+def lustre_security_group(
+    scope: Construct, vpc: ec2.IVpc, removal_policy: cdk.RemovalPolicy
+) -> ec2.ISecurityGroup:
+    """Make the group of the file system, without rules."""
+    group = ec2.SecurityGroup(
+        scope,
+        "SecurityGroup",
+        vpc=vpc,
+        description="FSx for Lustre: servers among themselves and with their clients",
+        allow_all_outbound=False,
+    )
+    # A retained file system keeps its group in use, and it could not be deleted.
+    group.apply_removal_policy(removal_policy)
+    return group
+
+
+def lustre_key(
+    scope: Construct, lustre: Lustre, encryption_key: kms.IKey | None
+) -> kms.IKey | None:
+    """Return the key of the file system; None for the account's own.
+
+    Raises:
+        ValueError: Two are given.
+    """
+    if lustre.kms_key_arn is None:
+        return encryption_key
+    if encryption_key is not None:
+        raise ValueError(
+            "encryption_key and lustre.kms_key_arn are both given; leave one of them out"
+        )
+    return kms.Key.from_key_arn(scope, "Key", lustre.kms_key_arn)
 
 
 def lustre_log_group(

@@ -35,17 +35,25 @@ class LustreTraffic(Construct):
         id: Its id there.
         security_group: Group of the file system.
         efa: Clients use EFA: all traffic. Else Lustre's TCP ports.
+        removal_policy: What becomes of the rules when they are deleted or replaced.
     """
 
     rules: list[cdk.CfnResource]
     """Every rule made so far."""
 
     def __init__(
-        self, scope: Construct, id: str, *, security_group: ec2.ISecurityGroup, efa: bool
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        security_group: ec2.ISecurityGroup,
+        efa: bool,
+        removal_policy: cdk.RemovalPolicy,
     ) -> None:
         super().__init__(scope, id)
         self.rules = []
         self._group_id = security_group.security_group_id
+        self._removal_policy = removal_policy
         self._ports = _EFA_PORTS if efa else _TCP_PORTS
         self._made: set[tuple[str, ...]] = set()
         if efa:
@@ -107,5 +115,7 @@ class LustreTraffic(Construct):
                     description=f"Lustre to {peer}",
                 ),
             ]
+        for rule in added:
+            rule.apply_removal_policy(self._removal_policy)
         self.rules += added
         return added

@@ -28,10 +28,17 @@ CONTEXT = SimpleNamespace(log_stream_name="2026/11/29/[$LATEST]abc")
 class Account:
     """CloudFormation of one account, with a hand on what a real one does by itself."""
 
-    def make(self, name: str, status: str = "CREATE_COMPLETE", owner: str | None = None) -> str:
+    def make(
+        self,
+        name: str,
+        status: str = "CREATE_COMPLETE",
+        owner: str | None = None,
+        owner_stack: str | None = None,
+    ) -> str:
         """Make a stack, somebody else's unless an owner is given; return its ARN."""
         tags = [{"Key": "parallelcluster:version", "Value": "3.16.1"}]
-        tags += [{"Key": "trainshed:owner", "Value": owner}] if owner else []
+        own = {"trainshed:owner": owner, "trainshed:owner-stack": owner_stack}
+        tags += [{"Key": key, "Value": value} for key, value in own.items() if value]
         client = handler._cloudformation()
         arn = client.create_stack(StackName=name, TemplateBody=TEMPLATE, Tags=tags)["StackId"]  # type: ignore[arg-type]
         self.set(arn, status)

@@ -21,7 +21,11 @@ TEMPLATE = json.dumps(
         "Resources": {
             "HeadNode": {
                 "Type": "AWS::SSM::Parameter",
-                "Properties": {"Name": "head", "Type": "String", "Value": "x"},
+                "Properties": {
+                    "Name": {"Fn::Sub": "${AWS::StackName}-head"},
+                    "Type": "String",
+                    "Value": "x",
+                },
             }
         },
         "Outputs": {
@@ -74,10 +78,8 @@ class FakePcluster:
     def create_cluster(self, **arguments: Any) -> dict[str, Any]:
         self._called("create", arguments)
         name, configuration = arguments["cluster_name"], arguments["cluster_configuration"]
-        version = {"Key": "parallelcluster:version", "Value": self.version}
-        tags: list[Any] = [*configuration["Tags"], version]
         arn = handler._cloudformation().create_stack(
-            StackName=name, TemplateBody=TEMPLATE, Tags=tags
+            StackName=name, TemplateBody=TEMPLATE, Tags=self._tags(configuration)
         )["StackId"]
         self._set_status(arn, "CREATE_IN_PROGRESS")
         self.saved[name] = copy.deepcopy(configuration)
@@ -88,10 +90,18 @@ class FakePcluster:
         name, configuration = arguments["cluster_name"], arguments["cluster_configuration"]
         if self.saved.get(name) == configuration:
             raise ApiError("Bad Request: No changes found in your cluster configuration.")
-        found = handler._cloudformation().describe_stacks(StackName=name)["Stacks"][0]
+        client = handler._cloudformation()
+        found = client.describe_stacks(StackName=name)["Stacks"][0]
+        client.update_stack(StackName=name, TemplateBody=TEMPLATE, Tags=self._tags(configuration))
         self._set_status(found["StackId"], "UPDATE_IN_PROGRESS")
         self.saved[name] = copy.deepcopy(configuration)
         return {"cluster": {"clusterName": name}}
+
+    def _tags(self, configuration: Mapping[str, Any]) -> list[Any]:
+        return [
+            *configuration["Tags"],
+            {"Key": "parallelcluster:version", "Value": self.version},
+        ]
 
     def _called(self, operation: str, arguments: Mapping[str, Any]) -> None:
         self.calls.append((operation, copy.deepcopy(dict(arguments))))

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from assets.functions.parallelcluster import handler
-from tests.assets.parallelcluster.conftest import properties, request
+from tests.assets.parallelcluster.conftest import OUTER, properties, request
 from tests.assets.parallelcluster.fake_pcluster import FakePcluster
 
 NAME = "use a letter, then up to 59 letters, digits and hyphens"
 TAGS = "Tags of ClusterConfiguration is not a list of objects with Key and Value"
 OBJECT = "ClusterConfiguration is not the JSON text of an object"
 SUPPRESSED = "SuppressValidators is not the JSON text of a list of 'ALL' or 'type:NAME'"
-TAKEN = "Tags of ClusterConfiguration holds trainshed:owner, which the provider sets itself"
+TAKEN = "Tags of ClusterConfiguration holds {}, which the provider sets"
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,14 @@ TAKEN = "Tags of ClusterConfiguration holds trainshed:owner, which the provider 
         ({"ClusterConfiguration": {"Image": {}}}, OBJECT),
         ({"configuration": {"Tags": {"a": "b"}}}, TAGS),
         ({"configuration": {"Tags": [{"Value": "b"}]}}, TAGS),
-        ({"configuration": {"Tags": [{"Key": "trainshed:owner", "Value": "me"}]}}, TAKEN),
+        (
+            {"configuration": {"Tags": [{"Key": "trainshed:owner", "Value": "me"}]}},
+            TAKEN.format("trainshed:owner"),
+        ),
+        (
+            {"configuration": {"Tags": [{"Key": "trainshed:owner-stack", "Value": "me"}]}},
+            TAKEN.format("trainshed:owner-stack"),
+        ),
         ({"SuppressValidators": "ALL"}, SUPPRESSED),
         ({"SuppressValidators": '{"a": 1}'}, SUPPRESSED),
         ({"SuppressValidators": '["KeyPairValidator"]'}, SUPPRESSED),
@@ -70,13 +77,13 @@ def test_a_missing_property_is_refused(key: str) -> None:
     given = properties()
     del given[key]
     with pytest.raises(handler.ClusterError) as refusal:
-        handler.parse(given, "owner")
+        handler.parse(given, "owner", OUTER)
     assert str(refusal.value) == f"the properties of this resource are wrong: {key} is missing"
 
 
 def test_all_faults_are_told_at_once() -> None:
     with pytest.raises(handler.ClusterError) as refusal:
-        handler.parse({"SchemaVersion": "0", "Extra": "x"}, "owner")
+        handler.parse({"SchemaVersion": "0", "Extra": "x"}, "owner", OUTER)
     text = str(refusal.value)
     assert all(f"{key} is missing" in text for key in handler.PROPERTIES - {"SchemaVersion"})
     assert "Extra is not a property" in text
@@ -84,7 +91,7 @@ def test_all_faults_are_told_at_once() -> None:
 
 
 def test_what_cloudformation_adds_is_no_fault() -> None:
-    wanted = handler.parse({**properties(), "ServiceTimeout": "3600"}, "owner")
+    wanted = handler.parse({**properties(), "ServiceTimeout": "3600"}, "owner", OUTER)
     assert wanted.cluster_name == "llm"
     assert wanted.rollback_on_failure
     assert wanted.validation == {"validation_failure_level": "ERROR"}
@@ -92,5 +99,5 @@ def test_what_cloudformation_adds_is_no_fault() -> None:
 
 def test_suppressed_validators_are_passed_on() -> None:
     given = properties(SuppressValidators=json.dumps(["ALL", "type:KeyPairValidator"]))
-    wanted = handler.parse(given, "owner")
+    wanted = handler.parse(given, "owner", OUTER)
     assert wanted.validation["suppress_validators"] == ["ALL", "type:KeyPairValidator"]

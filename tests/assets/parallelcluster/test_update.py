@@ -7,7 +7,7 @@ import pytest
 from botocore.stub import Stubber
 
 from assets.functions.parallelcluster import handler
-from tests.assets.parallelcluster.conftest import CONFIGURATION, OWNER, Account, request
+from tests.assets.parallelcluster.conftest import CONFIGURATION, OUTER, OWNER, Account, request
 from tests.assets.parallelcluster.fake_pcluster import ApiError, FakePcluster, change, finding
 
 CHANGED = {**CONFIGURATION, "Image": {"Os": "ubuntu2204", "CustomAmi": "ami-0123456789abcdef0"}}
@@ -24,13 +24,16 @@ def test_an_update_is_started_and_awaited(
 ) -> None:
     update = request("Update", arn, configuration=CHANGED, ValidationFailureLevel="WARNING")
     assert update.start() == {"PhysicalResourceId": arn, "Outcome": "updated"}
-    owner = {"Key": "trainshed:owner", "Value": OWNER}
+    own = [
+        {"Key": "trainshed:owner", "Value": OWNER},
+        {"Key": "trainshed:owner-stack", "Value": OUTER},
+    ]
     assert pcluster.calls[1:] == [
         (
             "update",
             {
                 "cluster_name": "llm",
-                "cluster_configuration": {**CHANGED, "Tags": [*CONFIGURATION["Tags"], owner]},
+                "cluster_configuration": {**CHANGED, "Tags": [*CONFIGURATION["Tags"], *own]},
                 "validation_failure_level": "WARNING",
             },
         )

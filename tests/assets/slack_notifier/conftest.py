@@ -105,9 +105,12 @@ class Notifications:
         raise AssertionError("the queue does not become empty")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def aws_server() -> Iterator[AwsServer]:
-    """Return one local AWS for the session: starting moto takes a second."""
+    """Return one local AWS for a file of tests: starting moto takes a second.
+
+    Not for longer: while it is open, moto forgets nothing between the tests of others.
+    """
     with pytest.MonkeyPatch.context() as patch:
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
             patch.setenv(name, "testing")

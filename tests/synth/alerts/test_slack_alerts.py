@@ -16,7 +16,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sns as sns
-from aws_cdk.assertions import Match, Template
+from aws_cdk.assertions import Annotations, Match, Template
 
 from assets.functions.slack_notifier.routes import parse
 from trainshed.config import AlertRoutes, QuietHours, SeverityChannels
@@ -57,6 +57,34 @@ def test_topic_queue_and_function_are_joined(alerts: Alerts, stack: cdk.Stack) -
             "Environment": {"Variables": {"SECRET_ARN": Match.any_value()}},
         },
     )
+
+
+def test_an_account_without_concurrency_to_reserve_lets_two_run(
+    alerts: Alerts, stack: cdk.Stack
+) -> None:
+    alerts(reserved_concurrency=None)
+    template = Template.from_stack(stack)
+    template.has_resource_properties(
+        "AWS::Lambda::Function",
+        {
+            "Handler": "slack_notifier.handler.handler",
+            "ReservedConcurrentExecutions": Match.absent(),
+        },
+    )
+    template.has_resource_properties(
+        "AWS::Lambda::EventSourceMapping", {"ScalingConfig": {"MaximumConcurrency": 2}}
+    )
+
+
+def test_a_rule_brings_no_warning_of_its_environment(alerts: Alerts, stack: cdk.Stack) -> None:
+    alerts().watch_account()
+    assert not Annotations.from_stack(stack).find_warning("*", Match.any_value())
+
+
+def test_routes_as_a_mapping_are_refused(alerts: Alerts) -> None:
+    with pytest.raises(ValueError) as refused:
+        alerts(routes={"critical": "C0ONCALL00"})
+    assert str(refused.value) == "routes is a dict; use trainshed.config.AlertRoutes(**routes)"
 
 
 def test_the_queue_hides_messages_six_times_as_long_as_the_function_may_run(

@@ -265,16 +265,33 @@ def test_a_capacity_block_is_announced_four_times_before_its_end(
 
 
 def test_the_notifier_understands_the_announcement(alerts: Alerts, resources: Resources) -> None:
-    alerts(institution="kait").watch_capacity(Block(), drain_minutes=70)
+    alerts(institution="kait").watch_capacity(Block(), ultraserver=True)
     (schedule,) = (s for n, s in resources("AWS::Scheduler::Schedule").items() if "Drain" in n)
     assert schedule["ScheduleExpression"] == "at(2027-03-01T10:20:00)"
     text = schedule["Target"]["Input"].replace(
         "<aws.scheduler.scheduled-time>", "2027-03-01T10:20:00Z"
     )
     alert = read(text, "id")
-    assert alert.title == "Capacity Block cr-0abc1234def567890 is being drained"
+    assert alert.title == (
+        "Capacity Block cr-0abc1234def567890 "
+        "loses its instances from 2027-03-01 10:30 UTC on: drain now"
+    )
     assert (alert.severity, alert.institution) == ("critical", "kait")
     assert alert.time == "2027-03-01T10:20:00.000Z"
+    assert alert.advice == (
+        "Nothing drains by itself: save checkpoints and drain before EC2 ends the instances, "
+        "30 minutes before the end (UltraServers: 60). Longer runs need another block."
+    )
+
+
+def test_the_last_announcement_says_when_instances_end(
+    alerts: Alerts, resources: Resources
+) -> None:
+    alerts().watch_capacity(Block())
+    (drain,) = (s for n, s in resources("AWS::Scheduler::Schedule").items() if "Drain" in n)
+    assert json.loads(drain["Target"]["Input"])["detail"]["notice"] == (
+        "loses its instances from 2027-03-01 11:00 UTC on: drain now"
+    )
 
 
 def test_both_spellings_of_capacity_block_events_are_matched(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
@@ -142,6 +144,19 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "compute_subnet subnet-0123456789abcdef0 is in us-east-1a and zone is us-east-1b; "
         "a cluster stands in the zone of its capacity",
     ),
+    "a zone name as a text": (
+        {"zone": "us-east-1a"},
+        "zone is 'us-east-1a', which may be a name or an id; use facts.ZoneName(\"us-east-1a\")",
+    ),
+    "a zone id as a text": (
+        {"zone": "use1-az4"},
+        "zone is 'use1-az4', which may be a name or an id; use facts.ZoneId(\"use1-az4\")",
+    ),
+    "no zone": (
+        {"zone": None},
+        "zone is None, which may be a name or an id; "
+        'use facts.ZoneName("us-east-1a") or facts.ZoneId("use1-az4")',
+    ),
     "a VPC without a subnet": (
         {"compute_subnet": None},
         "vpc is given without compute_subnet; give both, or neither",
@@ -182,3 +197,100 @@ def test_an_efa_group_whose_rules_nobody_vouches_for_is_refused(stack: cdk.Stack
         "traffic to and from itself, ingress and egress, say efa_group_allows_itself=True, "
         "else leave it out and one is made"
     )
+
+
+LOOKED_UP = {
+    "vpcId": "vpc-0123456789abcdef0",
+    "vpcCidrBlock": "10.20.0.0/16",
+    "ownerAccountId": "123456789012",
+    "availabilityZones": [],
+    "subnetGroups": [
+        {
+            "name": "Private",
+            "type": "Private",
+            "subnets": [
+                {
+                    "subnetId": "subnet-0123456789abcdef0",
+                    "cidr": "10.20.1.0/24",
+                    "availabilityZone": "us-east-1a",
+                    "routeTableId": "rtb-0123456789abcdef0",
+                }
+            ],
+        }
+    ],
+}
+
+
+def in_a_vpc_that_is_looked_up(app: cdk.App, zone: str) -> cdk.Stack:
+    env = cdk.Environment(account="123456789012", region="us-east-1")
+    stack = cdk.Stack(app, "Foreign", env=env)
+    vpc = ec2.Vpc.from_lookup(stack, "Vpc", vpc_id="vpc-0123456789abcdef0")
+    TrainingNetwork(
+        stack,
+        "Network",
+        zone=facts.ZoneName(zone),
+        vpc=vpc,
+        compute_subnet=vpc.private_subnets[0],
+        compute_addresses=251,
+    )
+    return stack
+
+
+def test_a_vpc_is_looked_up_and_compared_once_it_is_known() -> None:
+    first = cdk.App()
+    stack = in_a_vpc_that_is_looked_up(first, "us-east-1a")
+    Annotations.from_stack(stack).has_warning(
+        "/Foreign/Network",
+        Match.exact(
+            "the zone and the size of compute_subnet p-12345 are not looked up yet and not "
+            "compared; the CDK command line looks them up and synthesises again "
+            "[ack: trainshed:subnet-not-looked-up]"
+        ),
+    )
+    manifest = json.loads((Path(first.synth().directory) / "manifest.json").read_text())
+    (missing,) = manifest["missing"]
+    context = {missing["key"]: LOOKED_UP}
+    stack = in_a_vpc_that_is_looked_up(cdk.App(context=context), "us-east-1a")
+    assert not Annotations.from_stack(stack).find_warning("*", Match.any_value())
+    with pytest.raises(ValueError) as refusal:
+        in_a_vpc_that_is_looked_up(cdk.App(context=context), "us-east-1b")
+    assert str(refusal.value) == (
+        "compute_subnet subnet-0123456789abcdef0 is in us-east-1a and zone is us-east-1b; "
+        "a cluster stands in the zone of its capacity"
+    )
+
+
+def test_a_vpc_whose_zones_cdk_looks_up_carries_a_cluster(stack: cdk.Stack) -> None:
+    vpc = ec2.Vpc(stack, "Vpc", max_azs=2)
+    TrainingNetwork(stack, "Network", zone=HERE, vpc=vpc, compute_subnet=vpc.private_subnets[0])
+    Annotations.from_stack(stack).has_warning(
+        "/Foreign/Network",
+        Match.string_like_regexp("compute_subnet Foreign/Vpc/PrivateSubnet1 are not looked up yet"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        pytest.param(
+            "private_subnets",
+            "compute_subnet Foreign/Vpc/PrivateSubnet1 is in us-east-1b and zone is us-east-1a; "
+            "a cluster stands in the zone of its capacity",
+            id="zone",
+        ),
+        pytest.param(
+            "public_subnets",
+            "compute_subnet Foreign/Vpc/PublicSubnet1 is a public subnet, and instances with "
+            "several network interfaces get no public address; "
+            "use a private subnet with a NAT gateway",
+            id="public",
+        ),
+    ],
+)
+def test_a_subnet_without_an_id_yet_is_named_by_its_path(
+    stack: cdk.Stack, kind: str, message: str
+) -> None:
+    vpc = ec2.Vpc(stack, "Vpc", availability_zones=["us-east-1b"])
+    with pytest.raises(ValueError) as refusal:
+        TrainingNetwork(stack, "Network", zone=HERE, vpc=vpc, compute_subnet=getattr(vpc, kind)[0])
+    assert str(refusal.value) == message

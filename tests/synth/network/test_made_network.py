@@ -252,3 +252,30 @@ def _group(template: Template, name: str) -> tuple[str, dict[str, Any]]:
     groups = template.find_resources("AWS::EC2::SecurityGroup").items()
     [(key, group)] = [(k, g) for k, g in groups if f"{name}SecurityGroup" in k]
     return key, group["Properties"]
+
+
+KEPT = ("AWS::EC2::VPC", "AWS::EC2::Subnet", "AWS::EC2::SecurityGroup")
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        pytest.param({}, "RetainExceptOnCreate", id="by default"),
+        pytest.param({"removal_policy": cdk.RemovalPolicy.DESTROY}, "Delete", id="destroyed"),
+    ],
+)
+def test_what_a_kept_file_system_stands_on_is_kept_with_it(
+    stack: cdk.Stack, policy: dict[str, cdk.RemovalPolicy], expected: str
+) -> None:
+    TrainingNetwork(stack, "Network", zone=facts.ZoneName("us-east-1b"), **policy)
+    resources = Template.from_stack(stack).to_json()["Resources"].values()
+    assert {r["DeletionPolicy"] for r in resources if r["Type"] in KEPT} == {expected}
+    assert len([r for r in resources if r["Type"] == "AWS::EC2::SecurityGroup"]) == 2
+    rules = ("AWS::EC2::SecurityGroupIngress", "AWS::EC2::SecurityGroupEgress")
+    assert {r["DeletionPolicy"] for r in resources if r["Type"] in rules} == {expected}
+
+
+def test_no_gateway_is_paid_for_after_the_stack(made: Made) -> None:
+    for kind in ("AWS::EC2::NatGateway", "AWS::EC2::EIP", "AWS::EC2::VPCEndpoint"):
+        for resource in made("nat").find_resources(kind).values():
+            assert "DeletionPolicy" not in resource

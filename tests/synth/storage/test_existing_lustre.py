@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
@@ -30,7 +32,7 @@ class Imported:
         self.bucket = s3.Bucket.from_bucket_name(self.stack, "Data", "lab-data")
 
     def storage(
-        self, *, links: dict[str, S3Link] | None = None, efa: bool = False
+        self, *, links: dict[str, S3Link] | None = None, efa: bool = False, **more: Any
     ) -> LustreStorage:
         return LustreStorage.from_attributes(
             self.stack,
@@ -43,6 +45,7 @@ class Imported:
             capacity_gib=2400,
             bucket=self.bucket,
             links=links or {},
+            **more,
         )
 
     def template(self) -> Template:
@@ -70,6 +73,25 @@ def test_nodes_can_be_let_in(imported: Imported, efa: bool, count: int) -> None:
     imported.storage(efa=efa).add_client("Node", imported.nodes)
     imported.template().resource_count_is("AWS::EC2::SecurityGroupIngress", count)
     imported.template().resource_count_is("AWS::EC2::SecurityGroupEgress", count)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param({}, "Delete", id="by default"),
+        pytest.param(
+            {"removal_policy": cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE},
+            "RetainExceptOnCreate",
+            id="kept",
+        ),
+    ],
+)
+def test_rules_for_nodes_are_kept_only_when_asked_for(
+    imported: Imported, given: dict[str, cdk.RemovalPolicy], expected: str
+) -> None:
+    imported.storage(**given).add_client("Node", imported.nodes)
+    resources = imported.template().to_json()["Resources"].values()
+    assert {resource["DeletionPolicy"] for resource in resources} == {expected}
 
 
 def test_it_can_be_connected(imported: Imported) -> None:

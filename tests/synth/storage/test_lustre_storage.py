@@ -280,9 +280,49 @@ def test_what_holds_data_is_retained_and_keeps_its_logical_id(
 
 def test_what_is_retained_can_be_given_up(foreign: Foreign) -> None:
     foreign.storage(links=LINKS, removal_policy=cdk.RemovalPolicy.DESTROY)
-    for type in ("AWS::FSx::FileSystem", "AWS::S3::Bucket", "AWS::EC2::SecurityGroup"):
-        for id, resource in foreign.template().find_resources(type).items():
+    template = foreign.template()
+    for type in (
+        "AWS::FSx::FileSystem",
+        "AWS::S3::Bucket",
+        "AWS::EC2::SecurityGroup",
+        "AWS::EC2::SecurityGroupEgress",
+        "AWS::EC2::SecurityGroupIngress",
+    ):
+        for id, resource in template.find_resources(type).items():
             assert id.startswith("Nodes") or resource["DeletionPolicy"] == "Delete"
+
+
+def test_every_rule_of_a_kept_file_system_is_kept(foreign: Foreign) -> None:
+    foreign.storage().add_client(
+        "Login", ec2.SecurityGroup(foreign.stack, "Login", vpc=foreign.vpc)
+    )
+    template = foreign.template()
+    for direction in ("Ingress", "Egress"):
+        rules = template.find_resources(f"AWS::EC2::SecurityGroup{direction}").values()
+        assert {r["DeletionPolicy"] for r in rules} == {"RetainExceptOnCreate"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        pytest.param(
+            {"lustre": {"capacity_gib": 1200}},
+            "lustre is a dict; use trainshed.config.Lustre(**lustre)",
+            id="file system",
+        ),
+        pytest.param(
+            {"links": {"Data": {"path": "/data"}}},
+            "links['Data'] is a dict; use trainshed.config.S3Link(...)",
+            id="link",
+        ),
+    ],
+)
+def test_a_mapping_in_the_place_of_a_record_is_refused(
+    foreign: Foreign, change: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError) as refused:
+        foreign.storage(**change)
+    assert str(refused.value) == message
 
 
 @pytest.mark.parametrize("by", ["object", "arn"])

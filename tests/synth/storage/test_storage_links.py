@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_s3_notifications as s3n
 from aws_cdk import aws_sns as sns
 from aws_cdk.assertions import Template
+from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 from constructs import Construct
 
 from trainshed.config.storage import S3Link
@@ -53,30 +55,26 @@ def associations(stack: cdk.Stack) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("given", "events", "batch"),
+    ("given", "events"),
     [
         pytest.param(
             link("a"),
             {"AutoImportPolicy": {"Events": ["NEW", "CHANGED", "DELETED"]}},
-            True,
             id="import",
         ),
         pytest.param(
             link("a", import_deletions=False),
             {"AutoImportPolicy": {"Events": ["NEW", "CHANGED"]}},
-            True,
             id="import without deletions",
         ),
         pytest.param(
             link("a", "export"),
             {"AutoExportPolicy": {"Events": ["NEW", "CHANGED"]}},
-            False,
             id="export",
         ),
         pytest.param(
             link("a", "export", export_deletions=True),
             {"AutoExportPolicy": {"Events": ["NEW", "CHANGED", "DELETED"]}},
-            False,
             id="export with deletions",
         ),
         pytest.param(
@@ -85,18 +83,42 @@ def associations(stack: cdk.Stack) -> dict[str, Any]:
                 "AutoImportPolicy": {"Events": ["NEW", "CHANGED", "DELETED"]},
                 "AutoExportPolicy": {"Events": ["NEW", "CHANGED"]},
             },
-            True,
             id="both, deletions one way",
         ),
     ],
 )
 def test_deletions_reach_the_bucket_only_when_asked_for(
-    stack: cdk.Stack, given: S3Link, events: dict[str, Any], batch: bool
+    stack: cdk.Stack, given: S3Link, events: dict[str, Any]
 ) -> None:
     links_in(stack, {"A": given}, DataBucket(stack, "Data").bucket)
-    properties = associations(stack)["/a"]["Properties"]
-    assert properties["S3"] == events
-    assert properties["BatchImportMetaDataOnCreate"] is batch
+    assert associations(stack)["/a"]["Properties"]["S3"] == events
+
+
+LIVE = [
+    link("a", direction, import_deletions=one, export_deletions=other)
+    for direction in ("import", "export", "both")
+    for one in (True, False)
+    for other in (True, False)
+]
+
+
+def test_a_change_of_direction_or_deletions_replaces_no_link() -> None:
+    schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema(
+        "us-east-1", "AWS::FSx::DataRepositoryAssociation"
+    ).schema
+    fixed = [path.rpartition("/")[2] for path in schema["createOnlyProperties"]]
+    assert "BatchImportMetaDataOnCreate" in fixed
+    made = set()
+    for given in LIVE:
+        stack = cdk.Stack(cdk.App(), "Foreign")
+        links_in(stack, {"A": given}, s3.Bucket.from_bucket_name(stack, "Data", "lab-data"))
+        (association,) = associations(stack).values()
+        properties = association["Properties"]
+        made.add(json.dumps({key: properties.get(key) for key in fixed}, sort_keys=True))
+    assert made == {
+        '{"BatchImportMetaDataOnCreate": true, "DataRepositoryPath": "s3://lab-data/a/", '
+        '"FileSystemId": "fs-0123456789abcdef0", "FileSystemPath": "/a"}'
+    }
 
 
 def test_links_are_made_one_after_the_other_and_after_bucket_and_policy(stack: cdk.Stack) -> None:

@@ -56,3 +56,9 @@ def test_a_cluster_without_alerts_is_said_to_have_none(capsys: pytest.CaptureFix
 def test_a_cluster_that_is_not_there_is_said_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["alert-test", FILE]) == 1
     assert "kait-cluster" in capsys.readouterr().err
+
+
+def test_no_test_before_these_left_an_emulated_account_open() -> None:
+    # moto begins anew only where no other emulation is open.
+    cloudformation = boto3.client("cloudformation", region_name=REGION)
+    assert cloudformation.describe_stacks()["Stacks"] == []

@@ -95,7 +95,7 @@ def test_what_is_not_a_zone_name_is_refused(value: str, message: str) -> None:
         (
             "us-east-1a",
             "'us-east-1a' is a zone name, not a zone id; "
-            'write ZoneName("us-east-1a") (zone_name in the institution file)',
+            'write ZoneName("us-east-1a") (zone in the institution file)',
         ),
         ("use1", "'use1' is not a zone id; one looks like 'use1-az4'"),
         ("use1-az4\n", "'use1-az4\\n' is not a zone id; one looks like 'use1-az4'"),

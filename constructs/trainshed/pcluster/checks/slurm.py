@@ -8,7 +8,8 @@ from itertools import product
 from typing import Any
 
 from ...config.faults import Fault, KeyPath
-from ...facts.parallelcluster import RESERVED_NODE_NAME_PARTS, SettingsLevel, denied_settings
+from ...facts.parallelcluster import RESERVED_NODE_NAME_PARTS, SettingsLevel
+from ..slurm_lines import setting_faults
 from .surroundings import Surroundings, queues_of, resources_of, slurm_settings_of
 
 SETTINGS = ("Scheduling", "SlurmSettings", "CustomSlurmSettings")
@@ -20,7 +21,7 @@ UNKILLABLE_TIMES_MESSAGE_TIMEOUT = 5
 
 
 def settings_are_ours_to_set(config: Mapping[str, Any], _: Surroundings) -> Iterator[Fault]:
-    """No setting is one that ParallelCluster writes itself, also not inside a line of several."""
+    """Each setting is one, by name and by value, and none that ParallelCluster writes itself."""
     database = "Database" in slurm_settings_of(config)
     places: list[tuple[KeyPath, Mapping[str, Any], SettingsLevel]] = [
         ((*SETTINGS, index), line, "SlurmConf") for index, line in enumerate(_lines(config))
@@ -32,11 +33,7 @@ def settings_are_ours_to_set(config: Mapping[str, Any], _: Surroundings) -> Iter
         settings = resource.get("CustomSlurmSettings", {})
         places.append(((*at, "CustomSlurmSettings"), settings, "ComputeResource"))
     for key_path, settings, level in places:
-        for name in denied_settings(settings, level, database=database):
-            yield Fault(
-                (*key_path, name),
-                "is a setting that ParallelCluster keeps for itself; leave it out",
-            )
+        yield from setting_faults(settings, key_path, level, database=database)
 
 
 def settings_are_visible(config: Mapping[str, Any], _: Surroundings) -> Iterator[Fault]:

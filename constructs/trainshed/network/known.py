@@ -1,0 +1,52 @@
+"""What is known at synth of a network that is made, imported or looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aws_cdk import Reference, Token, Tokenization
+from aws_cdk import aws_ec2 as ec2
+
+# aws-cdk-lib 2.262, Stack.availability_zones and Vpc.from_lookup: what stands in for the answers
+# until the command line has asked AWS and synthesises once more.
+_STAND_INS = ("dummy1a", "dummy1b", "dummy1c", "1.2.3.4/5", "vpc-12345")
+
+
+def is_stand_in(value: str) -> bool:
+    """Tell whether a zone, range or id stands in for a lookup that was not made yet."""
+    return value in _STAND_INS
+
+
+def told(read: Callable[[], str]) -> str | None:
+    """Return a text; None where it is known only at deploy time, or an import was not told it."""
+    # CDK raises where an imported subnet was not told the value.
+    try:
+        value = read()
+    except RuntimeError:
+        return None
+    return None if Token.is_unresolved(value) else value
+
+
+def known(read: Callable[[], str]) -> str | None:
+    """Return a text as ``told`` does; None also where it stands in for a lookup."""
+    value = told(read)
+    return None if value is None or is_stand_in(value) else value
+
+
+def name_of(subnet: ec2.ISubnet) -> str:
+    """Return the id of a subnet, or its path in the construct tree where it has none yet."""
+    return known(lambda: subnet.subnet_id) or subnet.node.path
+
+
+def identity_of(vpc: ec2.IVpc) -> str | None:
+    """Return what tells a VPC from others: its id, or the path of the resource that makes it.
+
+    None where neither is known: the id is a parameter, say, or a lookup that was not made yet.
+    """
+    vpc_id = vpc.vpc_id
+    if not Token.is_unresolved(vpc_id):
+        return None if is_stand_in(vpc_id) else vpc_id
+    token = Tokenization.reverse_string(vpc_id).first_token
+    if isinstance(token, Reference) and isinstance(token.target, ec2.CfnVPC):
+        return token.target.node.path
+    return None
