@@ -16,7 +16,7 @@ from aws_cdk import custom_resources as cr
 from constructs import Construct
 
 from benchmarks.plain_configuration import configuration
-from benchmarks.plain_policies import provider_statements
+from benchmarks.plain_policies import BOUNDARY, provider_statements
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
 VERSION = "3.16.1"
@@ -65,6 +65,14 @@ class PlainClusterStack(cdk.Stack):
         self.head = self._node_policy("HeadPolicy", run_lists, head_list)
         self.compute = self._node_policy("ComputePolicy", on_compute, None)
         self.login = self._node_policy("LoginPolicy", (*run_lists, "RestrictImds"), login_list)
+        boundary = iam.ManagedPolicy(
+            self,
+            "Boundary",
+            path=f"/parallelcluster/{self.institution}/",
+            description="The most that roles of a ParallelCluster cluster may do",
+            statements=[iam.PolicyStatement(actions=BOUNDARY, resources=["*"])],
+        )
+        boundary.apply_removal_policy(KEEP)
         self._cluster(self._provider(), head_list, login_list)
 
     def _script_list(self, who: str, scripts: Sequence[str]) -> ssm.StringParameter:

@@ -165,6 +165,97 @@ EC2_RESOURCES = (
     "vpc",
 )
 
+BOUNDARY = [
+    *actions(
+        "autoscaling",
+        """
+        CompleteLifecycleAction
+        """,
+    ),
+    *actions(
+        "cloudformation",
+        """
+        DescribeStackResource DescribeStacks SignalResource
+        """,
+    ),
+    *actions(
+        "cloudwatch",
+        """
+        PutMetricData
+        """,
+    ),
+    *actions(
+        "dynamodb",
+        """
+        BatchGetItem BatchWriteItem GetItem PutItem Query UpdateItem
+        """,
+    ),
+    *actions(
+        "ec2",
+        """
+        AttachVolume CreateFleet CreateTags DescribeCapacityReservations
+        DescribeInstanceAttribute DescribeInstanceStatus DescribeInstances
+        DescribeLaunchTemplateVersions DescribeTags DescribeVolumes DetachVolume
+        GetConsoleOutput RunInstances TerminateInstances
+        """,
+    ),
+    *actions(
+        "ec2messages",
+        """
+        AcknowledgeMessage DeleteMessage FailMessage GetEndpoint GetMessages SendReply
+        """,
+    ),
+    *actions(
+        "iam",
+        """
+        PassRole
+        """,
+    ),
+    *actions(
+        "logs",
+        """
+        CreateLogGroup CreateLogStream DescribeLogGroups DescribeLogStreams PutLogEvents
+        PutRetentionPolicy
+        """,
+    ),
+    *actions(
+        "route53",
+        """
+        ChangeResourceRecordSets ListResourceRecordSets
+        """,
+    ),
+    *actions(
+        "s3",
+        """
+        DeleteObject DeleteObjectVersion GetBucketLocation GetObject GetObjectVersion
+        ListBucket ListBucketVersions
+        """,
+    ),
+    *actions(
+        "secretsmanager",
+        """
+        GetSecretValue
+        """,
+    ),
+    *actions(
+        "ssm",
+        """
+        DescribeAssociation DescribeDocument GetDeployablePatchSnapshotForInstance
+        GetDocument GetManifest GetParameter GetParameters ListAssociations
+        ListInstanceAssociations PutComplianceItems PutConfigurePackageResult
+        PutInventory UpdateAssociationStatus UpdateInstanceAssociationStatus
+        UpdateInstanceInformation
+        """,
+    ),
+    *actions(
+        "ssmmessages",
+        """
+        CreateControlChannel CreateDataChannel OpenControlChannel OpenDataChannel
+        """,
+    ),
+]
+"""The most that any role of the cluster may do."""
+
 
 def _allow(
     sid: str,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 import jsii
-from aws_cdk import ITaggable, RemovalPolicy, Stack, TagManager, TagType
+from aws_cdk import ITaggable, RemovalPolicy, Stack, TagManager, TagType, Token
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
@@ -40,7 +40,7 @@ class CapacityReservation(Construct):
 
     Raises:
         ValueError: The type is unknown, the number is out of range, the zone is not in the
-            stack's Region, or ``end`` has no time zone.
+            stack's Region or is a mere text, or ``end`` has no time zone.
 
     Example::
 
@@ -69,8 +69,12 @@ class CapacityReservation(Construct):
         super().__init__(scope, id)
         if isinstance(instance_type, str):
             instance_type = facts.instance_type(instance_type)
+        if Token.is_unresolved(nodes):
+            raise ValueError("nodes is known only at deploy time; write the number itself")
         if not 1 <= nodes <= MOST_INSTANCES:
             raise ValueError(f"nodes is {nodes}; a reservation takes 1 to {MOST_INSTANCES}")
+        if not isinstance(zone, facts.ZoneName | facts.ZoneId):
+            raise ValueError(f"zone is {zone!r}; use facts.ZoneName(...) or facts.ZoneId(...)")
         facts.check_zone(zone, Stack.of(self).region)
         self._tags = TagManager(TagType.KEY_VALUE, "AWS::EC2::CapacityReservation")
         self._tags.set_tag("Name", self.node.path, 0)

@@ -29,7 +29,6 @@ from .fleets import ParallelClusterFleet
 from .launch import capacity_warnings
 from .network import TrainingNetwork
 from .network.known import identity_of
-from .records import is_token
 from .storage import DataBucket, LustreStorage
 
 
@@ -41,8 +40,8 @@ class TrainingCluster(Construct):
         fleet: Head node, login nodes and queues.
         network: Where the nodes stand.
         storage: The shared file system that every node mounts.
-        tags: Tags on everything that the fleet makes. ``Tags.of(stack)`` does not reach it: nodes
-            and disks are made by ParallelCluster, after the deployment too. Default: none.
+        tags: Tags on everything that the fleet makes, beside those that ``Tags.of`` adds to this or
+            around it; these win. Default: none.
         known_types: Facts of instance types by name. Default: trainshed's own table.
 
     Raises:
@@ -83,7 +82,6 @@ class TrainingCluster(Construct):
     ) -> None:
         super().__init__(scope, id)
         check_record("fleet", fleet, Fleet)
-        _check_name(cluster_name)
         _check_vpc(network, storage)
         refuse(fleet_faults(fleet, zone=network.zone, types=known_types))
         for name, queue in fleet.queues.items():
@@ -285,14 +283,6 @@ def _existing_network(
         efa_group_allows_itself=existing.efa_group_allows_itself,
         egress_security_group=egress_group,
     )
-
-
-def _check_name(cluster_name: str) -> None:
-    if is_token(cluster_name):
-        raise ValueError(
-            "cluster_name is known only at deploy time, and names of roles and permissions are "
-            "made of it at synth; write the name itself"
-        )
 
 
 def _check_vpc(network: TrainingNetwork, storage: LustreStorage) -> None:

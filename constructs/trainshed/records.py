@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
@@ -44,6 +45,23 @@ class Record(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    # Not a validator: one before the fields would take strictness for JSON from all of them.
+    def __new__(cls, **given: Any) -> Self:
+        """Refuse numbers that are CDK tokens, which pydantic would quote as -1.88e+289."""
+        unknown = [name for name, value in given.items() if is_number_token(value)]
+        if unknown:
+            raise ValueError(
+                f"{' and '.join(unknown)}: a number that is known only at deploy time, and "
+                "numbers are checked at synth; write the number itself"
+            )
+        return super().__new__(cls)
+
+
+def is_number_token(value: object) -> bool:
+    """Tell whether a number is a CDK token, a value that is known only at deploy time."""
+    # aws-cdk-lib 2.262, core/lib/private/encoding.js: the first two bytes of such a double.
+    return isinstance(value, float) and struct.pack(">d", value).startswith(b"\xfb\xff")
 
 
 def is_token(value: object) -> bool:

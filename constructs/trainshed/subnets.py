@@ -76,6 +76,8 @@ def ipv4_network(text: str, *, said: str, example: str = "10.0.0.0/16") -> IPv4N
         network = IPv4Network(text)
     except ValueError as error:
         raise ValueError(f"{said}: {error}; write {_near(text) or example}") from None
+    if "/" not in text:
+        raise ValueError(f"{said}: it has no prefix length; write {text}/16")
     if str(network) != text:
         raise ValueError(f"{said}: AWS takes a prefix length alone; write {network}")
     return network

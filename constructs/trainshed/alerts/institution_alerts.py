@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
@@ -45,17 +45,17 @@ def alerts_of(
         routes=settings.routes,
         operators=settings.operators,
         institution=institution.name,
+        reserved_concurrency=1 if settings.reserve_concurrency else None,
         runbook_url=settings.runbook_url,
     )
     links = institution.storage.links.values()
     if cluster.storage.capacity_gib is not None:
-        alerts.watch_file_system(
-            cluster.storage,
-            directions=[
-                *(["import"] if any(link.imports for link in links) else []),
-                *(["export"] if any(link.exports for link in links) else []),
-            ],
-        )
+        directions: list[Literal["import", "export"]] = []
+        if any(link.imports for link in links):
+            directions.append("import")
+        if any(link.exports for link in links):
+            directions.append("export")
+        alerts.watch_file_system(cluster.storage, directions=directions)
     alerts.watch_fleet(cluster.fleet)
     _watch_capacity(alerts, institution, cluster)
     alerts.watch_stack("ClusterStack", cluster.fleet.stack_arn)

@@ -122,7 +122,7 @@ def _acknowledged(
         for path, entries in metadata.items()
     }
     resources = {
-        path: data["aws:cdk:logicalId"]
+        path: str(data["aws:cdk:logicalId"])
         for path, data in said.items()
         if "aws:cdk:logicalId" in data
     }

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from ..config import ConfigError, Fault, Fleet, Institution, load
+from ..config.account_rules import stack_names
 from ..config.explain import nearest
 from ..config.faults import dotted
 from ..config.fleet_rules import known
+from ..config.yaml_source import YamlSource
 from ..pcluster import configuration_faults, fleet_faults, placeholders, render
 
 
@@ -50,7 +52,8 @@ def load_all(folder: Path, chosen: str | None = None) -> list[Institution]:
             near = nearest(chosen, names) or f"; there are {', '.join(names) or 'none'}"
             raise ConfigError(f"institution {chosen!r} has no file in {folder}{near}")
         paths = [folder / f"{chosen}.yaml"]
-    institutions, faults = [], []
+    found: dict[Path, Institution] = {}
+    faults = []
     for path in paths:
         try:
             institution = load_checked(path)
@@ -61,10 +64,38 @@ def load_all(folder: Path, chosen: str | None = None) -> list[Institution]:
             faults.append(
                 f"{path}: name is {institution.name!r}; name the file {institution.name}.yaml"
             )
-        institutions.append(institution)
+        found[path] = institution
+    faults += name_clashes(found)
     if faults:
         raise ConfigError("\n".join(faults))
-    return institutions
+    return list(found.values())
+
+
+def name_clashes(institutions: Mapping[Path, Institution]) -> Iterator[str]:
+    """Yield where two files of one account and Region would make stacks of the same name.
+
+    ParallelCluster makes a stack named like the cluster, beside the institution's own two. Names
+    are compared without regard to case, as IAM does for the roles in them.
+
+    Args:
+        institutions: Institutions by their files.
+    """
+    owners: dict[tuple[str, str, str], tuple[Path, str]] = {}
+    for path, institution in institutions.items():
+        key_path = ("fleet", "cluster_name") if institution.fleet.cluster_name else ("name",)
+        stacks = [
+            (key_path, institution.cluster_name, "cluster"),
+            *((("name",), stack, "stack") for stack in stack_names(institution.name)),
+        ]
+        for at, stack, what in stacks:
+            place = institution.account, institution.region, stack.lower()
+            other, its = owners.setdefault(place, (path, what))
+            if other != path:
+                line = YamlSource.read(path).line(at)
+                yield (
+                    f"{path}:{line}: {dotted(at)}: its {what} {stack!r} has the name of the "
+                    f"{its} of {other}, in the same account and Region; take another"
+                )
 
 
 def cluster_configuration(institution: Institution) -> dict[str, Any]:
@@ -82,5 +113,5 @@ def cluster_configuration(institution: Institution) -> dict[str, Any]:
         institution.fleet,
         references,
         known_types=institution.known_types,
-        tags=institution.tags,
+        tags={"trainshed:institution": institution.name, **institution.tags},
     )

@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from ..config import ConfigError
-from .checked import load_checked
+from ..config import ConfigError, Institution
+from .checked import load_checked, name_clashes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,14 +16,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check each file. Return 1 where one has a fault."""
-    failed = False
+    """Check each file, and the names of their stacks together. Return 1 for a fault."""
+    right: dict[Path, Institution] = {}
+    faults = []
     for path in options.files:
         try:
-            institution = load_checked(path)
+            right[path] = load_checked(path)
         except ConfigError as error:
-            print(error, file=sys.stderr)
-            failed = True
+            faults.append(str(error))
         else:
-            print(f"{path}: {institution.name} is right")
-    return int(failed)
+            print(f"{path}: {right[path].name} is right")
+    faults += name_clashes(right)
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    return int(bool(faults))

@@ -40,10 +40,11 @@ def storage_is_of_the_region(region: str, storage: Storage) -> Iterator[Fault]:
 def fleet_is_of_the_account(region: str, account: str, fleet: Fleet) -> Iterator[Fault]:
     """Policies, resource groups and secrets are in the institution's account and Region."""
     at = ("fleet",)
+    database = fleet.accounting
     arns: list[tuple[KeyPath, str | None]] = [
         (
             (*at, "accounting", "password_secret_arn"),
-            fleet.accounting and fleet.accounting.password_secret_arn,
+            database.password_secret_arn if database else None,
         ),
         (
             (*at, "parallelcluster", "permissions_boundary_arn"),
@@ -134,25 +135,28 @@ def tags_are_allowed(tags: Mapping[str, str]) -> Iterator[Fault]:
             *_text_reasons("value", value, least=0, most=_MOST_VALUE),
         ]
         if first != key:
-            reasons.append(f"differs from {first!r} in case alone, and IAM has one tag of a name")
+            reasons.append(
+                f"differs from {first!r} in case alone, and IAM has one tag of a name; "
+                "leave one out"
+            )
         for reason in reasons:
-            yield Fault.at("tags", key, reason=f"{reason}; rename the tag")
+            yield Fault.at("tags", key, reason=reason)
 
 
 def _prefix_reasons(key: str) -> Iterator[str]:
     for prefix in ("aws:", "parallelcluster:", "trainshed:"):
         if key.lower().startswith(prefix):
-            yield f"the prefix {prefix!r} is reserved"
+            yield f"the prefix {prefix!r} is reserved; rename the tag"
 
 
 def _text_reasons(what: str, text: str, *, least: int, most: int) -> Iterator[str]:
     if is_token(text):
         return
     if not least <= len(text) <= most:
-        yield f"the {what} has {len(text)} characters; AWS takes {least} to {most}"
+        yield f"the {what} has {len(text)} characters; write one of {least} to {most}"
     odd = next((c for c in text if c not in _TAG_CHARACTERS and not _is_plain(c)), None)
     if odd is not None:
-        yield (f"the {what} holds {odd!r}; AWS takes letters, digits, spaces and {_TAG_CHARACTERS}")
+        yield (f"the {what} holds {odd!r}; use letters, digits, spaces and {_TAG_CHARACTERS} alone")
 
 
 def _is_plain(character: str) -> bool:

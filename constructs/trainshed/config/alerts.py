@@ -140,6 +140,8 @@ class Alerts(Record):
     """Which channel hears of what."""
     operators: Annotated[tuple[Annotated[str, _EMAIL], ...], OnChange.LIVE]
     """Who hears by e-mail when the way to Slack is broken; at least one."""
+    reserve_concurrency: Annotated[bool, OnChange.LIVE] = True
+    """Keep one concurrent execution of Lambda for the notifier; a new account may have none."""
     runbook_url: Annotated[
         str,
         Form(

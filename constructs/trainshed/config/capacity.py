@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal, Self
 
-from pydantic import AwareDatetime, Field, model_validator
+from pydantic import AfterValidator, AwareDatetime, Field, model_validator
 
 from ..records import OnChange, Record
 from .faults import Fault, refuse
@@ -22,6 +22,19 @@ DRAIN_MINUTES_BEFORE_END = 40
 DRAIN_MINUTES_BEFORE_END_ULTRASERVER = 70
 
 
+def _moment(value: datetime) -> datetime:
+    # EC2 has reserved capacity since 2018, and sells it for some years ahead.
+    if not 2018 <= value.year < 2100:
+        raise ValueError(
+            f"{iso(value)} is in the year {value.year}; use one from 2018 to 2099, as in "
+            "2027-03-01T11:30:00Z"
+        )
+    return value
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_moment)]
+
+
 class CapacityBlock(Record):
     """A Capacity Block for ML: bought outside CloudFormation, with a fixed start and end."""
 
@@ -29,12 +42,12 @@ class CapacityBlock(Record):
     """A Capacity Block for ML."""
     reservation_id: Annotated[CapacityReservationId, OnChange.DRAINS_NODES]
     """Id of the block, ``cr-`` and 8 to 17 hexadecimal digits."""
-    end: Annotated[AwareDatetime, OnChange.LIVE]
+    end: Annotated[Moment, OnChange.LIVE]
     """When the block ends, with a time zone: ``2027-03-01T11:30:00Z``.
 
     EC2 ends its instances from 30 minutes before (UltraServers: 60). Drain the nodes before that.
     """
-    start: Annotated[AwareDatetime | None, OnChange.LIVE] = None
+    start: Annotated[Moment | None, OnChange.LIVE] = None
     """When the block starts. Default: it has started, instances are launched at once."""
     nodes: Annotated[int | None, Field(ge=1), OnChange.LIVE] = None
     """Instances in the block. Default: not known, and not compared with the queue."""
@@ -58,7 +71,7 @@ class ReservationRequest(Record):
 
     nodes: Annotated[int, Field(ge=1, le=1000), OnChange.LIVE]
     """Instances to reserve. They are billed from the moment of creation, used or not."""
-    end: Annotated[AwareDatetime | None, OnChange.LIVE] = None
+    end: Annotated[Moment | None, OnChange.LIVE] = None
     """When the reservation ends by itself; its instances go on as On-Demand. Default: never."""
 
 
@@ -101,8 +114,8 @@ class TargetedReservation(Record):
             refuse(
                 Fault.at(
                     key,
-                    reason="is of an existing reservation, and create makes one: the "
-                    "queue and the network say the same of that; leave it out",
+                    reason="is for an existing reservation, and create makes one of the queue's "
+                    "type in the network's zone, with its own nodes; leave it out",
                 )
                 for key in ("nodes", "instance_type", "zone", "placement_group")
                 if getattr(self, key) is not None

@@ -38,13 +38,13 @@ class Image(Record):
 class RootVolume(Record):
     """A node's root disk: gp3, encrypted."""
 
-    gib: Annotated[int, Field(ge=40, le=16384), OnChange.REPLACES_NODES] = 100
+    gib: Annotated[int, Field(ge=40, le=16384), OnChange.DRAINS_NODES] = 100
     """Size in GiB, 40 to 16,384."""
-    iops: Annotated[int, Field(ge=3000, le=16000), OnChange.REPLACES_NODES] = 3000
+    iops: Annotated[int, Field(ge=3000, le=16000), OnChange.DRAINS_NODES] = 3000
     """Operations a second, 3,000 to 16,000."""
-    throughput_mib_s: Annotated[int, Field(ge=125, le=1000), OnChange.REPLACES_NODES] = 125
+    throughput_mib_s: Annotated[int, Field(ge=125, le=1000), OnChange.DRAINS_NODES] = 125
     """Throughput in MiB/s, 125 to 1,000; at most a quarter of the IOPS."""
-    delete_on_termination: Annotated[bool, OnChange.REPLACES_NODES] = True
+    delete_on_termination: Annotated[bool, OnChange.DRAINS_NODES] = True
     """Delete the disk with its node. The default keeps the head node's disk and no other."""
 
     @model_validator(mode="after")
@@ -84,7 +84,10 @@ NarrowRange = Annotated[str, AfterValidator(_narrow_range)]
 class Ssh(Record):
     """SSH from inside the network, beside Session Manager, which needs no key and no open port."""
 
-    key_name: Annotated[str | None, OnChange.REFUSED] = None
+    key_name: Annotated[
+        Annotated[str, Form(r"[!-~]([ -~]{0,253}[!-~])?", "the name of an EC2 key pair")] | None,
+        OnChange.REFUSED,
+    ] = None
     """EC2 key pair; ED25519, since Ubuntu 22.04 and later refuse RSA. Default: none."""
     allowed_cidr: Annotated[NarrowRange, OnChange.LIVE]
     """Address range that may connect; at most a /16, never the whole internet."""
@@ -112,14 +115,14 @@ class LoginPool(Record):
     """EC2 instance type."""
     count: Annotated[int, Field(ge=0, le=20), OnChange.LIVE] = 1
     """Number of nodes."""
-    grace_minutes: Annotated[int, Field(ge=3, le=120), OnChange.STOPS_FLEET] = 60
+    grace_minutes: Annotated[int, Field(ge=3, le=120), OnChange.LIVE] = 60
     """How long users are warned before a login node goes, 3 to 120 minutes."""
 
 
 class Queue(Record):
     """Nodes of one instance type out of one kind of capacity: a Slurm node set."""
 
-    instance_type: Annotated[str, OnChange.REPLACES_NODES]
+    instance_type: Annotated[str, OnChange.STOPS_FLEET]
     """EC2 instance type of every node."""
     capacity: Annotated[Capacity, OnChange.DRAINS_NODES]
     """Where the instances come from."""
@@ -129,17 +132,17 @@ class Queue(Record):
     """Nodes that always run. Default: max_nodes with a reservation or block, else 0."""
     resource_name: Annotated[QueueName | None, OnChange.STOPS_FLEET] = None
     """Middle of the nodes' names, ``QUEUE-st-NAME-1``. Default: the instance type's family."""
-    efa: Annotated[bool | None, OnChange.REPLACES_NODES] = None
+    efa: Annotated[bool | None, OnChange.DRAINS_NODES] = None
     """Use Elastic Fabric Adapter. Default: on where the instance type has it."""
-    efa_interface: Annotated[Literal["efa-only", "efa"], OnChange.REPLACES_NODES] = "efa-only"
+    efa_interface: Annotated[Literal["efa-only", "efa"], OnChange.DRAINS_NODES] = "efa-only"
     """Kind of the extra interfaces; ``efa`` takes an IP address each."""
-    root_volume: Annotated[RootVolume, OnChange.REPLACES_NODES] = RootVolume(gib=200)
+    root_volume: Annotated[RootVolume, OnChange.DRAINS_NODES] = RootVolume(gib=200)
     """Root disk."""
-    nvme_dir: Annotated[MountDirectory | None, OnChange.REPLACES_NODES] = "/opt/dlami/nvme"
+    nvme_dir: Annotated[MountDirectory | None, OnChange.DRAINS_NODES] = "/opt/dlami/nvme"
     """Where the local NVMe disks, if the type has any, are mounted as one. Empty after a stop."""
-    whole_node: Annotated[bool, OnChange.DRAINS_NODES] = False
+    whole_node: Annotated[bool, OnChange.LIVE] = False
     """One job a node, whatever it asks for."""
-    gpu_health_check: Annotated[bool, OnChange.DRAINS_NODES] = False
+    gpu_health_check: Annotated[bool, OnChange.LIVE] = False
     """ParallelCluster's DCGM check before each job: minutes a job, so off."""
     policies: Annotated[tuple[PolicyArn, ...], OnChange.LIVE] = ()
     """Managed policies beside those that trainshed makes."""
@@ -216,11 +219,9 @@ class ParallelClusterOptions(Record):
     """Idle minutes after which a node above min_nodes is stopped. Default: 10."""
     head_bootstrap_timeout_minutes: Annotated[int, Field(ge=5, le=50), OnChange.REFUSED] = 40
     """How long the head node may take; above 50 CloudFormation's hour would not be enough."""
-    compute_bootstrap_timeout_minutes: Annotated[
-        int, Field(ge=5, le=120), OnChange.DRAINS_NODES
-    ] = 40
+    compute_bootstrap_timeout_minutes: Annotated[int, Field(ge=5, le=120), OnChange.LIVE] = 40
     """How long a compute node may take before it is replaced."""
-    extra_slurm_settings: Annotated[dict[str, str | int], OnChange.DRAINS_NODES] = Field(
+    extra_slurm_settings: Annotated[dict[str, str | int], OnChange.LIVE] = Field(
         default_factory=dict
     )
     """More lines for slurm.conf. Keys that ParallelCluster keeps for itself are refused."""
@@ -238,10 +239,14 @@ class ParallelClusterOptions(Record):
     removal: Annotated[Literal["retain", "destroy"], OnChange.LIVE] = "retain"
     """What deleting the stack does to the cluster. Its data is retained in any case."""
     permissions_boundary_arn: Annotated[PolicyArn | None, OnChange.LIVE] = None
-    """Permissions boundary of every role of the cluster. Default: none."""
+    """Permissions boundary of every role. Default: one that is made, unless policies are named."""
     layer_bucket: Annotated[BucketName | None, OnChange.LIVE] = None
     """Bucket that mirrors the Lambda layer of ParallelCluster. Default: AWS's own in the Region."""
-    layer_key: Annotated[str | None, OnChange.LIVE] = None
+    layer_key: Annotated[
+        Annotated[str, Form(r"[!-~]{1,1024}", "a key of S3 without blanks, such as a/layer.zip")]
+        | None,
+        OnChange.LIVE,
+    ] = None
     """Key of that layer in the bucket. Default: AWS's key for the version."""
 
 

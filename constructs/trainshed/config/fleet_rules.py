@@ -11,7 +11,7 @@ from ..subnets import check_addresses, check_new_vpc
 from .capacity import CapacityBlock
 from .faults import Fault
 from .fleet import Fleet, Queue
-from .lustre_rules import nvme_dir_faults
+from .mount_rules import nvme_dir_faults
 from .network import ExistingVpc, Network, NewVpc
 from .reservation_rules import Types, reservation_faults
 

@@ -17,7 +17,14 @@ from .fleet_rules import known
 from .network import Network
 from .rules import RULES, faults_by
 from .storage import Storage
-from .texts import AccountId, GpuName, InstanceTypeName, InstitutionName, RegionName
+from .texts import (
+    NOT_A_BOOLEAN,
+    AccountId,
+    GpuName,
+    InstanceTypeName,
+    InstitutionName,
+    RegionName,
+)
 
 
 class InstanceTypeDescription(Record):
@@ -29,7 +36,7 @@ class InstanceTypeDescription(Record):
     """Memory in MiB."""
     sockets: Annotated[int, Field(ge=1, le=64), OnChange.REPLACES_NODES] = 1
     """CPU sockets."""
-    threads_per_core: Annotated[Literal[1, 2], OnChange.REPLACES_NODES] = 2
+    threads_per_core: Annotated[Literal[1, 2], NOT_A_BOOLEAN, OnChange.REPLACES_NODES] = 2
     """Hardware threads a core."""
     architecture: Annotated[Literal["x86_64", "arm64"], OnChange.REPLACES_NODES] = "x86_64"
     """CPU architecture."""

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from ..facts import lustre as fsx
 from ..records import is_token
 from .faults import Fault
-from .lustre_rules import MOST_PATH_CHARACTERS, deployment, has_dots, overlap
+from .lustre_rules import deployment
+from .mount_rules import MOST_PATH_CHARACTERS, has_dots, overlap
 
 if TYPE_CHECKING:
     from .storage import Bucket, Lustre, S3Link
@@ -82,6 +83,13 @@ def _single_link_faults(links: Mapping[str, S3Link]) -> Iterator[Fault]:
             yield Fault(
                 (*at, "path"),
                 f"has {len(link.path)} characters; a path has {MOST_PATH_CHARACTERS} at most",
+            )
+        names = link.prefix.split("/")[:-1]
+        if {"", ".", ".."} & {*names}:
+            yield Fault(
+                (*at, "prefix"),
+                f"{link.prefix!r} has an empty name, '.' or '..' between its slashes, as no "
+                "folder is called; use another",
             )
         size = len(link.prefix.encode())
         if size >= MOST_KEY_BYTES:

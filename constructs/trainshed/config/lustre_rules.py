@@ -11,40 +11,19 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, cast
 
 from ..facts import lustre as fsx
-from ..facts import parallelcluster
 from ..facts.grid import either
 from ..records import is_token
 from .faults import Fault
+from .mount_rules import mount_dir_faults
 
 if TYPE_CHECKING:
     from .storage import Lustre, RootSquash, S3Link, Storage
 
-# Kernel and run-time file systems and /tmp: nothing below them outlives a boot.
-_EMPTIED_AT_BOOT = ("/dev", "/proc", "/run", "/sys", "/tmp")  # noqa: S108  refused, not used
-# What lies below these is the system's, root's, Slurm's or ParallelCluster's own.
-_SYSTEM_TREES = (
-    "/bin",
-    "/boot",
-    "/etc",
-    "/lib",
-    "/lib64",
-    "/opt/amazon",
-    "/opt/aws",
-    "/opt/intel",
-    "/opt/parallelcluster",
-    "/opt/slurm",
-    "/root",
-    "/sbin",
-    "/usr",
-    "/var",
-)
 # FSx API, LustreRootSquashConfiguration and LustreNoSquashNids, botocore 1.44.8: four numbers or
 # ranges.
 _NID_PART = r"(?:[0-9]{1,3}|\[[0-9]{1,3}(?:-[0-9]{1,3})?\])"
 _NID = re.compile(rf"{_NID_PART}(?:\.{_NID_PART}){{3}}@tcp")
 _MOST_NIDS = 64
-# FSx API, FileSystemPath of CreateDataRepositoryAssociation, botocore 1.44.8; Linux has the same.
-MOST_PATH_CHARACTERS = 4095
 
 
 def deployment(lustre: Lustre) -> fsx.DeploymentType:
@@ -214,51 +193,6 @@ def _source_faults(storage: Storage) -> Iterator[Fault]:
         )
 
 
-def mount_dir_faults(mount_dir: str, key: str = "mount_dir") -> Iterator[Fault]:
-    """Return why nothing should be mounted at a directory.
-
-    Args:
-        mount_dir: The directory.
-        key: The key that names it.
-    """
-    instead = "such as /fsx" if key == "mount_dir" else "such as /opt/dlami/nvme"
-    if is_token(mount_dir):
-        return
-    if has_dots(mount_dir):
-        yield Fault.at(key, reason=f"{mount_dir} has '.' or '..' in it; write it out")
-        return
-    if len(mount_dir) > MOST_PATH_CHARACTERS:
-        reason = f"has {len(mount_dir)} characters; a path has {MOST_PATH_CHARACTERS} at most"
-        yield Fault.at(key, reason=reason)
-    outer = next((root for root in _EMPTIED_AT_BOOT if lies_in(root, mount_dir)), None)
-    trees = (root for root in _SYSTEM_TREES if lies_in(root, mount_dir))
-    if mount_dir in parallelcluster.RESERVED_MOUNT_DIRS:
-        yield Fault.at(key, reason=f"{mount_dir} belongs to the system; use another, {instead}")
-    elif outer:
-        yield Fault.at(
-            key,
-            reason=f"{mount_dir} lies below {outer}, which is emptied at each boot; "
-            f"use another, {instead}",
-        )
-    elif tree := next(trees, None):
-        yield Fault.at(
-            key,
-            reason=f"{mount_dir} belongs to the system, as all of {tree} does; "
-            f"use another, {instead}",
-        )
-
-
-def nvme_dir_faults(nvme_dir: str) -> Iterator[Fault]:
-    """Return why a node's own disks should not be mounted at a directory."""
-    if lies_in("/home", nvme_dir):
-        yield Fault.at(
-            "nvme_dir",
-            reason=f"{nvme_dir} would hide the users' homes; use another, such as /opt/dlami/nvme",
-        )
-    else:
-        yield from mount_dir_faults(nvme_dir, "nvme_dir")
-
-
 def storage_warnings(lustre: Lustre | None, links: Mapping[str, S3Link]) -> dict[str, str]:
     """Return what is allowed and still worth a reviewer's eye: texts by an id of their own."""
     warnings = {
@@ -295,18 +229,3 @@ def _root_squash_warnings(lustre: Lustre, squash: RootSquash) -> dict[str, str]:
             "client in no_squash_nids"
         )
     return warnings
-
-
-def lies_in(outer: str, inner: str) -> bool:
-    """Tell whether the inner path is the outer or below it: /a/b is in /a, /ab is not."""
-    return f"{inner}/".startswith(f"{outer}/")
-
-
-def overlap(one: str, other: str) -> bool:
-    """Tell whether one of two paths lies in the other."""
-    return lies_in(one, other) or lies_in(other, one)
-
-
-def has_dots(path: str) -> bool:
-    """Tell whether a path goes through ``.`` or ``..``, so that it is not what it looks like."""
-    return not is_token(path) and any(part in (".", "..") for part in path.split("/"))

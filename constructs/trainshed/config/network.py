@@ -12,7 +12,7 @@ from .. import facts
 from ..records import OnChange, Record, is_token
 from ..subnets import ipv4_network
 from .faults import Fault, refuse
-from .texts import SecurityGroupId, SubnetId, VpcId
+from .texts import NOT_A_BOOLEAN, SecurityGroupId, SubnetId, VpcId
 
 # VPC user guide "VPC CIDR blocks", read 2026-11-29: private ranges, those of RFC 6598 and RFC 2544.
 _FOR_NEW_VPCS = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "198.18.0.0/15")
@@ -51,9 +51,12 @@ AddressRange = Annotated[str, AfterValidator(_range)]
 NewAddressRange = Annotated[AddressRange, AfterValidator(_new_range)]
 
 # CloudWatch Logs, PutRetentionPolicy, botocore 1.44.8: the days that a log group can keep events.
-LogRetentionDays = Literal[
-    1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922,
-    3288, 3653,
+LogRetentionDays = Annotated[
+    Literal[
+        1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922,
+        3288, 3653,
+    ],
+    NOT_A_BOOLEAN,
 ]  # fmt: skip
 
 
@@ -105,6 +108,13 @@ class ExistingVpc(Record):
             yield Fault.at(
                 "efa_group_allows_itself",
                 reason="is for an existing efa_security_group_id; leave it out",
+            )
+
+        if self.efa_security_group_id == self.egress_security_group_id is not None:
+            yield Fault.at(
+                "egress_security_group_id",
+                reason="is also efa_security_group_id, and a node takes a group once; leave it "
+                "out and one is made",
             )
 
     def _subnet_faults(self) -> Iterator[Fault]:

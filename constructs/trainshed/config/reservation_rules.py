@@ -158,8 +158,8 @@ def _ultraserver_faults(fleet: Fleet, types: Types) -> Iterator[Fault]:
             if nodes is not None and nodes not in sizes:
                 yield Fault(
                     ("fleet", "queues", names[-1], *key_path),
-                    f"{nodes} nodes of {target}; an UltraServer's Capacity Block of {family} has "
-                    f"{either(sizes)}, and is used as a whole",
+                    f"{nodes} nodes of {target}, an UltraServer's Capacity Block, which has "
+                    f"{either(sizes)} of {family} and is used as a whole; use {either(sizes)}",
                 )
 
 

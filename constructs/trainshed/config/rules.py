@@ -15,7 +15,7 @@ from .account_rules import ACCOUNT_RULES
 from .faults import Fault
 from .fleet import Fleet
 from .fleet_rules import FLEET_RULES
-from .lustre_rules import overlap
+from .mount_rules import overlap
 from .network import Network
 from .storage import Storage
 

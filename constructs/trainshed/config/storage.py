@@ -52,7 +52,8 @@ class Backups(Record):
 class Lustre(Record):
     """An FSx for Lustre file system made with the foundation stack. Retained when it is deleted."""
 
-    capacity_gib: Annotated[int, OnChange.LIVE]
+    # FSx API, StorageCapacity, botocore 1.44.8.
+    capacity_gib: Annotated[int, Field(le=2_147_483_647), OnChange.LIVE]
     """Size in GiB. It can grow later and never shrink; the valid steps depend on the kind."""
     deployment_type: Annotated[
         Literal["persistent_2", "persistent_1", "scratch_2", "scratch_1"], OnChange.REPLACES_DATA
@@ -60,8 +61,8 @@ class Lustre(Record):
     """Generation and durability; scratch loses data with a failed server."""
     storage_type: Annotated[Literal["ssd", "hdd"], OnChange.REPLACES_DATA] = "ssd"
     """Kind of disks; hdd only with persistent_1."""
-    throughput_mb_s_per_tib: Annotated[int | None, OnChange.LIVE] = None
-    """Throughput in MB/s for each TiB. Required for persistent file systems."""
+    throughput_mb_s_per_tib: Annotated[int | None, OnChange.REPLACES_DATA] = None
+    """Throughput in MB/s a TiB, for persistent ones. FSx changes it live, CloudFormation does not."""
     efa: Annotated[bool, OnChange.REPLACES_DATA] = False
     """Serve nodes over EFA, with GPUDirect Storage (persistent_2 ssd). Fixes the throughput."""
     metadata_iops: Annotated[int | None, OnChange.LIVE] = None
@@ -147,7 +148,10 @@ class S3Link(Record):
     objects stay as they are.
     """
     direction: Annotated[Literal["import", "export", "both"], OnChange.LIVE]
-    """``import``: new objects appear as files. ``export``: new files become objects."""
+    """``import``: new objects appear as files. ``export``: new files become objects.
+
+    Objects that the prefix holds when the link is made appear as files in any case.
+    """
     bucket: Annotated[BucketName | None, OnChange.REFUSED] = None
     """Another bucket than the institution's own. Default: ``storage.bucket``. As for ``path``."""
     export_deletions: Annotated[bool, OnChange.LIVE] = False

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import AfterValidator, BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from ..facts import PARTITIONS, ZoneId, ZoneName
@@ -51,6 +51,15 @@ class Form:
     ) -> dict[str, Any]:
         return {**handler(schema), "pattern": f"^(?:{self.pattern})$"}
 
+
+def _no_boolean(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError(f"must be a whole number, got {str(value).lower()}")
+    return value
+
+
+NOT_A_BOOLEAN = BeforeValidator(_no_boolean)
+"""For a literal number: pydantic takes ``true`` for 1."""
 
 _HEX = "[0-9a-f]{8}(?:[0-9a-f]{9})?"
 

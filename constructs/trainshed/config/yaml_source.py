@@ -121,8 +121,7 @@ class YamlSource:
                 continue
             key = str(key_node.value)
             if key == "<<":
-                reason = "has '<<'; merges are not read: write the keys out, or name the whole"
-                self._refuse_key(at, line, f"{reason} value with an alias, 'key: *name'")
+                self._refuse_key((*at, key), line, "merges are not supported; write the keys out")
                 continue
             if key in seen:
                 self.faults.append(

@@ -8,18 +8,16 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .fleet import CAPABILITIES, Backend, Capability, ClusterFleet, require
+from .fleet import CAPABILITIES, Backend, Capability, ClusterFleet, FleetNetwork, require
 
 if TYPE_CHECKING:
     from .node_scripts import NodeScript as NodeScript
     from .node_scripts import node_script as node_script
-    from .parallelcluster import FleetNetwork as FleetNetwork
     from .parallelcluster import ParallelClusterFleet as ParallelClusterFleet
     from .parallelcluster_nodes import FleetStorage as FleetStorage
     from .provider import ParallelClusterProvider as ParallelClusterProvider
 
 _HOMES = {
-    "FleetNetwork": "parallelcluster",
     "FleetStorage": "parallelcluster_nodes",
     "NodeScript": "node_scripts",
     "ParallelClusterFleet": "parallelcluster",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from aws_cdk import aws_ec2 as ec2
     from aws_cdk import aws_iam as iam
+    from constructs import IDependable
 
 
 class ClusterFleet(Protocol):
@@ -29,6 +30,22 @@ class ClusterFleet(Protocol):
     """How the names of the fleet's log groups begin."""
     status_arn: str
     """What tells how the fleet is: a stack or a parameter."""
+
+
+class FleetNetwork(Protocol):
+    """What a fleet needs of its network; :class:`trainshed.network.TrainingNetwork` has it."""
+
+    @property
+    def compute_subnet(self) -> ec2.ISubnet:
+        """Private subnet of the nodes."""
+
+    @property
+    def node_security_groups(self) -> Sequence[ec2.ISecurityGroup]:
+        """Groups of every node."""
+
+    @property
+    def ready(self) -> IDependable:
+        """What has to be there before a node starts, and to go after the last one."""
 
 
 class Backend(StrEnum):

@@ -13,6 +13,9 @@ from ..pcluster import Script
 
 # Session Manager: shells without keys and open ports.
 SESSION_MANAGER_POLICY = "AmazonSSMManagedInstanceCore"
+READ_SCRIPTS, READ_LIST = "ReadScripts", "ReadListOfScripts"
+LISTED_AT_BUCKETS = frozenset({READ_SCRIPTS, READ_LIST})
+"""Ids of the statements that the permissions boundary has in a wider form."""
 
 
 class NodePolicies(Construct):
@@ -54,7 +57,7 @@ class NodePolicies(Construct):
         removal_policy: RemovalPolicy,
     ) -> None:
         super().__init__(scope, id)
-        self._path = f"/parallelcluster/{cluster_name}/"
+        self._path = policy_path(cluster_name)
         self._partition = Stack.of(self).partition
         self.head = self._policy("Head", "Head node", head_scripts, head_list)
         self.compute = self._policy("Compute", "Compute nodes", compute_scripts, None)
@@ -68,12 +71,12 @@ class NodePolicies(Construct):
         places = dict.fromkeys((script.bucket, script.key) for script in scripts)
         objects = [f"arn:{self._partition}:s3:::{bucket}/{key}" for bucket, key in places]
         statements = [
-            iam.PolicyStatement(sid="ReadScripts", actions=["s3:GetObject"], resources=objects)
+            iam.PolicyStatement(sid=READ_SCRIPTS, actions=["s3:GetObject"], resources=objects)
         ]
         if list:
             statements.append(
                 iam.PolicyStatement(
-                    sid="ReadListOfScripts",
+                    sid=READ_LIST,
                     actions=["ssm:GetParameter"],
                     resources=[list.parameter_arn],
                 )
@@ -85,6 +88,11 @@ class NodePolicies(Construct):
             description=f"{who} of a ParallelCluster cluster",
             statements=statements,
         )
+
+
+def policy_path(cluster_name: str) -> str:
+    """Return the path of the policies of a cluster, which nothing else writes."""
+    return f"/parallelcluster/{cluster_name}/"
 
 
 def session_manager_policy_arn(scope: Construct) -> str:

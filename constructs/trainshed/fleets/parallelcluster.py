@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
-from aws_cdk import CustomResource, RemovalPolicy, Stack, Token
+from aws_cdk import Annotations, CustomResource, RemovalPolicy, Stack, Token
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
-from constructs import Construct, IDependable
+from constructs import Construct
 
 from .. import facts
+from .._given import check_record
 from ..config.capacity import CapacityBlock
 from ..config.faults import refuse
 from ..config.fleet import Fleet
-from ..pcluster import References, Surroundings, configuration_faults, fleet_faults, render
+from ..pcluster import (
+    References,
+    Surroundings,
+    configuration_faults,
+    fleet_faults,
+    has_own_boundary,
+    render,
+    unknown_types,
+)
 from ..pcluster.render import SlurmSetting
+from ..records import is_token
+from .boundary import NO_BOUNDARY, NodeBoundary, own_boundaries
+from .cluster_tags import ClusterTags
+from .fleet import FleetNetwork
 from .node_policies import NodePolicies, session_manager_policy_arn
 from .node_scripts import NodeScript
 from .parallelcluster_nodes import FleetStorage, ParallelClusterNodes
@@ -26,27 +39,15 @@ SCHEMA_VERSION = "1"
 """Of the properties that the provider's functions read."""
 
 
-class FleetNetwork(Protocol):
-    """What a fleet needs of its network; :class:`trainshed.network.TrainingNetwork` has it."""
-
-    @property
-    def compute_subnet(self) -> ec2.ISubnet:
-        """Private subnet of the nodes."""
-
-    @property
-    def node_security_groups(self) -> Sequence[ec2.ISecurityGroup]:
-        """Groups of every node."""
-
-    @property
-    def ready(self) -> IDependable:
-        """What has to be there before a node starts, and to go after the last one."""
-
-
 class ParallelClusterFleet(Construct):
     """An AWS ParallelCluster cluster: head node, login nodes and queues on a network and a storage.
 
     The cluster is a CloudFormation stack of its own, made by trainshed's provider. It is retained
-    when this leaves its stack, unless the record says ``removal: destroy``.
+    when this leaves its stack, unless the record says ``removal: destroy``; a later stack of the
+    same name, with this under the same id, takes it over.
+
+    Every role of it has a permissions boundary: the record's, or else one that is made here. None
+    is made where the record names policies of its own, as it would take away what they allow.
 
     Args:
         cluster_name: Name of the cluster. It cannot change.
@@ -54,7 +55,8 @@ class ParallelClusterFleet(Construct):
         network: Where nodes stand.
         storage: The shared file system; its rules let in the groups of ``network``.
         known_types: Facts of instance types by name. Default: those of ``trainshed.facts``.
-        tags: Tags on everything that ParallelCluster makes. Default: none.
+        tags: Tags on everything that ParallelCluster makes, beside those that ``Tags.of`` adds to
+            this or around it; these win. ``configuration`` shows these alone. Default: none.
         reservation_ids: Reservations that the app makes, by queue. Default: none.
         isolated: Nodes cannot reach the internet, hence not Route 53 either.
         slurm_settings: Lines for slurm.conf, before those of the record.
@@ -63,6 +65,7 @@ class ParallelClusterFleet(Construct):
 
     Raises:
         FaultsError: ParallelCluster would refuse it, or a node would fail of it; every fault.
+        ValueError: ``cluster_name`` is a token, or ``fleet`` is no record.
 
     Example::
 
@@ -82,9 +85,11 @@ class ParallelClusterFleet(Construct):
     status_arn: str
     """The same: its status is the cluster's."""
     security_groups: Sequence[ec2.ISecurityGroup]
-    """Groups of every node, beside those that ParallelCluster makes."""
+    """Groups of every node. ParallelCluster adds its own, which let all traffic out (3.16.1)."""
     policies: NodePolicies
     """Policies of head, compute and login nodes; grants go to them."""
+    permissions_boundary_arn: str | None
+    """Boundary of every role of the cluster; None where only policies are named."""
     log_group_prefix: str
     """How the name of the cluster's log group begins; ParallelCluster adds the time of creation."""
     configuration: Mapping[str, Any]
@@ -112,7 +117,7 @@ class ParallelClusterFleet(Construct):
         head_scripts: Sequence[NodeScript] = (),
     ) -> None:
         super().__init__(scope, id)
-        refuse(fleet_faults(fleet, cluster_name=cluster_name, known_types=known_types))
+        _check(cluster_name, fleet, known_types)
         nodes = ParallelClusterNodes(
             self,
             "Nodes",
@@ -134,9 +139,11 @@ class ParallelClusterFleet(Construct):
             self.policies.login.managed_policy_arn,
         )
         self._attachable = self._attachable_policies(fleet)
+        self._isolated = isolated
+        self.permissions_boundary_arn = self._boundary_arn(fleet, nodes)
         self.configuration = render(
             fleet,
-            self._references(network, storage, nodes, reservation_ids or {}, isolated=isolated),
+            self._references(network, storage, nodes, reservation_ids or {}),
             known_types=known_types,
             tags=tags,
             slurm_settings=slurm_settings,
@@ -144,7 +151,7 @@ class ParallelClusterFleet(Construct):
         )
         refuse(configuration_faults(self.configuration, self._surroundings(fleet, known_types)))
         self.provider = self._provider(fleet, nodes)
-        self.resource = self._resource(fleet)
+        self.resource = self._resource(fleet, ClusterTags(self, "Tags", given=tags or {}))
         self.resource.node.add_dependency(network.ready, storage, nodes)
         self._attributes()
 
@@ -164,8 +171,6 @@ class ParallelClusterFleet(Construct):
         storage: FleetStorage,
         nodes: ParallelClusterNodes,
         reservation_ids: Mapping[str, str],
-        *,
-        isolated: bool,
     ) -> References:
         sessions, head, compute, login = self._policy_arns
         subnet_id = network.compute_subnet.subnet_id
@@ -183,8 +188,27 @@ class ParallelClusterFleet(Construct):
             login_actions=nodes.login_actions,
             queue_actions=nodes.queue_actions,
             reservation_ids=reservation_ids,
-            isolated=isolated,
+            isolated=self._isolated,
+            permissions_boundary_arn=self.permissions_boundary_arn,
         )
+
+    def _boundary_arn(self, fleet: Fleet, nodes: ParallelClusterNodes) -> str | None:
+        if has_own_boundary(fleet):
+            made = NodeBoundary(
+                self,
+                "Boundary",
+                cluster_name=self.cluster_name,
+                script_bucket_arns=nodes.script_bucket_arns,
+                secret_arns=_secret_arns(fleet),
+                policies=nodes.policies,
+                managed_dns=not self._isolated,
+                removal_policy=nodes.removal_policy,
+            )
+            return made.arn
+        named = fleet.parallelcluster.permissions_boundary_arn
+        if named is None:
+            Annotations.of(self).add_warning_v2("trainshed:no-boundary", NO_BOUNDARY)
+        return named
 
     def _surroundings(
         self, fleet: Fleet, known_types: Mapping[str, facts.InstanceType]
@@ -204,16 +228,10 @@ class ParallelClusterFleet(Construct):
 
     def _attachable_policies(self, fleet: Fleet) -> tuple[str, ...]:
         named = [*fleet.head_node.policies, *(p for q in fleet.queues.values() for p in q.policies)]
-        partition = Stack.of(self).partition
         sessions, *own = self._policy_arns
-        arns = [
-            sessions,
-            # ParallelCluster adds it to every role of a cluster with CloudWatch logs.
-            f"arn:{partition}:iam::aws:policy/CloudWatchAgentServerPolicy",
-            *own,
-            *named,
-        ]
-        return tuple(dict.fromkeys(arns))
+        # ParallelCluster adds it to every role of a cluster with CloudWatch logs.
+        agent = f"arn:{Stack.of(self).partition}:iam::aws:policy/CloudWatchAgentServerPolicy"
+        return tuple(dict.fromkeys([sessions, agent, *own, *named]))
 
     def _provider(self, fleet: Fleet, nodes: ParallelClusterNodes) -> ParallelClusterProvider:
         options = fleet.parallelcluster
@@ -224,16 +242,21 @@ class ParallelClusterFleet(Construct):
             attachable_policy_arns=self._attachable,
             script_bucket_arns=nodes.script_bucket_arns,
             script_arns=nodes.script_arns,
-            secret_arns=(fleet.accounting.password_secret_arn,) if fleet.accounting else (),
-            permissions_boundary_arn=options.permissions_boundary_arn,
+            secret_arns=_secret_arns(fleet),
+            # Also of a former stack, whose boundary the roles have until they are taken over.
+            permissions_boundary_arn=own_boundaries(self, self.cluster_name)
+            if has_own_boundary(fleet)
+            else options.permissions_boundary_arn,
+            managed_dns=not self._isolated,
             layer_bucket=options.layer_bucket,
             layer_key=options.layer_key,
             log_retention_days=fleet.monitoring.log_retention_days,
         )
 
-    def _resource(self, fleet: Fleet) -> CustomResource:
+    def _resource(self, fleet: Fleet, tags: ClusterTags) -> CustomResource:
         options = fleet.parallelcluster
-        resource = CustomResource(
+        configuration = {**self.configuration, "Tags": tags.rendered}
+        return CustomResource(
             self,
             "Resource",
             resource_type="Custom::TrainshedParallelCluster",
@@ -245,17 +268,31 @@ class ParallelClusterFleet(Construct):
                 "SchemaVersion": SCHEMA_VERSION,
                 "ClusterName": self.cluster_name,
                 # One text: CloudFormation would turn numbers and booleans into texts.
-                "ClusterConfiguration": Stack.of(self).to_json_string(self.configuration),
+                "ClusterConfiguration": Stack.of(self).to_json_string(configuration),
                 "RemovalPolicy": options.removal,
                 "RollbackOnFailure": "true",
                 "SuppressValidators": json.dumps(list(options.suppress_validators)),
                 "ValidationFailureLevel": "ERROR",
             },
         )
-        return resource
 
     def _attributes(self) -> None:
         self.head_node_instance_id = self.resource.get_att_string("HeadNodeInstanceId")
         self.head_node_private_ip = self.resource.get_att_string("HeadNodePrivateIp")
         self.stack_arn = self.status_arn = self.resource.get_att_string("StackArn")
         self.log_group_prefix = f"/aws/parallelcluster/{self.cluster_name}-"
+
+
+def _check(cluster_name: str, fleet: Fleet, known_types: Mapping[str, facts.InstanceType]) -> None:
+    check_record("fleet", fleet, Fleet)
+    if is_token(cluster_name):
+        raise ValueError(
+            "cluster_name is known only at deploy time, and names of roles and permissions are "
+            "made of it at synth; write the name itself"
+        )
+    refuse(unknown_types(fleet, known_types))
+    refuse(fleet_faults(fleet, cluster_name=cluster_name, known_types=known_types))
+
+
+def _secret_arns(fleet: Fleet) -> tuple[str, ...]:
+    return (fleet.accounting.password_secret_arn,) if fleet.accounting else ()

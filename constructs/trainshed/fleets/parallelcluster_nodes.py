@@ -67,6 +67,7 @@ class ParallelClusterNodes(Construct):
         # A cluster that stays goes on reading its scripts. A creation that is rolled back leaves
         # none: a parameter that stayed would be in the way of the next one, which has its name.
         retain = fleet.parallelcluster.removal == "retain"
+        self._removal_policy = RemovalPolicy.RETAIN if retain else RemovalPolicy.DESTROY
         self._list_removal_policy = (
             RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if retain else RemovalPolicy.DESTROY
         )
@@ -92,8 +93,13 @@ class ParallelClusterNodes(Construct):
             head_list=head_list.parameter,
             login_list=login_list.parameter,
             # IAM deletes no policy that is attached, as these stay to a cluster that stays.
-            removal_policy=RemovalPolicy.RETAIN if retain else RemovalPolicy.DESTROY,
+            removal_policy=self._removal_policy,
         )
+
+    @property
+    def removal_policy(self) -> RemovalPolicy:
+        """What becomes of what a cluster needs as long as it is there."""
+        return self._removal_policy
 
     @property
     def script_arns(self) -> list[str]:

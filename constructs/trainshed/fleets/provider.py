@@ -44,7 +44,10 @@ class ParallelClusterProvider(Construct):
         script_bucket_arns: Buckets of node scripts.
         script_arns: Node scripts.
         secret_arns: Secrets of the configuration. They are looked for, not read.
-        permissions_boundary_arn: Boundary that every role of the cluster must have. Default: none.
+        permissions_boundary_arn: Boundary that every role of the cluster must have, with a wildcard
+            for any that it matches. Without one, whoever controls the function can give a node any
+            right. Default: none.
+        managed_dns: Whether the cluster has a zone in Route 53.
         layer_bucket: Bucket of a mirror of AWS's layer. Default: AWS's own, in the Region.
         layer_key: Key of the layer there. Default: AWS's key for the version.
         timeout: How long a creation or an update may take, 1 second to an hour. Default: an hour.
@@ -78,6 +81,7 @@ class ParallelClusterProvider(Construct):
         script_arns: Sequence[str],
         secret_arns: Sequence[str] = (),
         permissions_boundary_arn: str | None = None,
+        managed_dns: bool = True,
         layer_bucket: str | None = None,
         layer_key: str | None = None,
         timeout: Duration | None = None,
@@ -97,6 +101,7 @@ class ParallelClusterProvider(Construct):
             script_arns=script_arns,
             secret_arns=secret_arns,
             permissions_boundary_arn=permissions_boundary_arn,
+            managed_dns=managed_dns,
         )
         log = self.log_group.log_group_arn
         write_log = self._policy(

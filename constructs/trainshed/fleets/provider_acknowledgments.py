@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -85,6 +86,8 @@ def _written(resolved: Any) -> str:
             return f"<{name}>"
         case {"Fn::GetAtt": [name, attribute]}:
             return f"<{name}.{attribute}>"
+        case {"Fn::Sub": str(text)}:
+            return re.sub(r"\$\{([^}]*)\}", r"<\1>", text)
         case {"Fn::Join": [separator, parts]}:
             return str(separator).join(_written(part) for part in parts)
         case _:

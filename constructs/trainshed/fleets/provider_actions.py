@@ -113,7 +113,6 @@ CLOUDWATCH = (
     "cloudwatch:PutMetricAlarm",
 )
 ROUTE53 = (
-    "route53:ChangeResourceRecordSets",
     "route53:ChangeTagsForResource",
     "route53:DeleteHostedZone",
     "route53:GetChange",

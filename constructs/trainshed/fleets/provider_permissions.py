@@ -35,7 +35,9 @@ class Scope:
         script_bucket_arns: Buckets of node scripts.
         script_arns: Node scripts, which pcluster looks for.
         secret_arns: Secrets of the configuration, which pcluster looks for.
-        permissions_boundary_arn: Boundary that every role of the cluster has. None: no boundary.
+        permissions_boundary_arn: Boundary that every role of the cluster has; one with a wildcard
+            stands for any that it matches. None: no boundary.
+        managed_dns: Whether ParallelCluster keeps host names in a zone of Route 53.
     """
 
     stack: Stack
@@ -45,6 +47,31 @@ class Scope:
     script_arns: Sequence[str]
     secret_arns: Sequence[str] = ()
     permissions_boundary_arn: str | None = None
+    managed_dns: bool = True
+
+    @property
+    def region(self) -> str:
+        """Region of the cluster."""
+        return self._place[1]
+
+    def stacks(self) -> list[str]:
+        """Return the cluster's stack and its nested ones, by their logical ids.
+
+        ``kait-*`` would take in kait-foundation.
+        """
+        name = self.cluster_name
+        return [
+            self.arn("cloudformation", f"stack/{stack}/*")
+            for stack in (name, f"{name}-ComputeFleet*", f"{name}-LoginNodes*")
+        ]
+
+    def log_groups(self) -> list[str]:
+        """Return the cluster's log group and its streams; its name ends in twelve digits.
+
+        ``full-*`` would take in those of a cluster full-h200.
+        """
+        name = f"/aws/parallelcluster/{self.cluster_name}-{'?' * 12}"
+        return [self.arn("logs", f"log-group:{name}{end}") for end in ("", ":*")]
 
     def arn(self, service: str, resource: str, *, region: bool = True, account: bool = True) -> str:
         """Return an ARN in the provider's partition, Region and account."""
@@ -100,8 +127,12 @@ EC2_NAMES = (
     "Region are fixed."
 )
 ONE_CLUSTER = "ParallelCluster and CloudFormation add random letters to the name of the cluster."
+EACH_OWNER = "CloudFormation gives each stack of the name a random id."
 A_LIST = "The call reads a list; it changes nothing."
 CLEANUP_LOG = "/aws/lambda/pcluster-Cleanup"
+# How CloudFormation cuts the name of a stack in the name of a role is not documented; this much is
+# taken to stay.
+UNCUT = 20
 LINKED_SERVICES = ["autoscaling.amazonaws.com", "elasticloadbalancing.amazonaws.com"]
 
 
@@ -121,11 +152,9 @@ def ec2_rights(scope: Scope) -> list[Right]:
 def stack_rights(scope: Scope) -> list[Right]:
     """The cluster's stack, its nested stacks, and what pcluster keeps in S3 and DynamoDB."""
     name = scope.cluster_name
-    # Nested stacks by their logical ids: kait-* would take in kait-foundation.
-    stacks = [
-        scope.arn("cloudformation", f"stack/{stack}/*")
-        for stack in (name, f"{name}-ComputeFleet*", f"{name}-LoginNodes*")
-    ]
+    stacks = scope.stacks()
+    # Whether a former owner of the cluster is gone, which was a stack of the same name.
+    outer = [scope.arn("cloudformation", f"stack/{scope.stack.stack_name}/*")]
     tables = [
         scope.arn("dynamodb", f"table/parallelcluster-{table}") for table in (name, f"slurm-{name}")
     ]
@@ -135,6 +164,7 @@ def stack_rights(scope: Scope) -> list[Right]:
     return [
         Right("StackWrite", actions.STACK_WRITE, stacks, ONE_CLUSTER, tagged),
         Right("StackReadAndDelete", actions.STACK_READ_AND_DELETE, stacks, ONE_CLUSTER),
+        Right("OwnersRead", ["cloudformation:DescribeStacks"], outer, EACH_OWNER),
         Right("Tables", actions.DYNAMODB, tables),
         Right("ArtifactBucket", actions.S3_BUCKET, [bucket], hashed),
         Right("Artifacts", actions.S3_OBJECT, [f"{bucket}/*"], hashed),
@@ -148,11 +178,14 @@ def iam_rights(scope: Scope) -> list[Right]:
     """The roles of nodes and of the cluster's own functions, and nobody else's."""
     name, boundary = scope.cluster_name, scope.permissions_boundary_arn
     roles = [
-        scope.arn("iam", f"role/parallelcluster/{name}{end}", region=False) for end in ("/*", "-*")
+        scope.arn("iam", f"role/parallelcluster/{end}", region=False)
+        for end in (f"{name}/*", *_function_roles(name))
     ]
     profiles = [scope.arn("iam", f"instance-profile/parallelcluster/{name}/*", region=False)]
-    bounded = {"StringEquals": {"iam:PermissionsBoundary": boundary}} if boundary else {}
+    likeness = "StringLike" if boundary and "*" in boundary else "StringEquals"
+    bounded = {likeness: {"iam:PermissionsBoundary": boundary}} if boundary else {}
     write = (*actions.ROLE_WRITE, *(["iam:PutRolePermissionsBoundary"] if boundary else []))
+    read = [*scope.attachable_policy_arns, *([boundary] if boundary else [])]
     attachable = {"ArnEquals": {"iam:PolicyARN": list(scope.attachable_policy_arns)}, **bounded}
     passed = {"iam:PassedToService": ["ec2.amazonaws.com", "lambda.amazonaws.com"]}
     linked = {"iam:AWSServiceName": LINKED_SERVICES}
@@ -163,7 +196,7 @@ def iam_rights(scope: Scope) -> list[Right]:
         # Also of a policy that has left the list.
         Right("RoleDetach", ["iam:DetachRolePolicy"], roles, ONE_CLUSTER),
         Right("RolePass", ["iam:PassRole"], roles, ONE_CLUSTER, {"StringEqualsIfExists": passed}),
-        Right("PolicyRead", ["iam:GetPolicy"], scope.attachable_policy_arns),
+        Right("PolicyRead", ["iam:GetPolicy"], read, ONE_CLUSTER if "*" in str(boundary) else ""),
         Right("Profiles", actions.INSTANCE_PROFILE, profiles, ONE_CLUSTER),
         Right(
             "LoginServiceRoles",
@@ -178,30 +211,25 @@ def iam_rights(scope: Scope) -> list[Right]:
 def service_rights(scope: Scope) -> list[Right]:
     """Logs, alarms, dashboard, host names and functions."""
     name = scope.cluster_name
-    logs = [
-        scope.arn("logs", f"log-group:{group}*")
-        for group in (f"/aws/parallelcluster/{name}-", CLEANUP_LOG)
+    logs = [*scope.log_groups(), scope.arn("logs", f"log-group:{CLEANUP_LOG}*")]
+    watched = [
+        scope.arn("cloudwatch", f"alarm:{name}-HeadNode"),
+        scope.arn("cloudwatch", f"alarm:{name}-HeadNode-*"),
+        scope.arn("cloudwatch", f"dashboard/{name}-{scope.region}", region=False),
     ]
-    dashboard = scope.arn("cloudwatch", f"dashboard/{name}-*", region=False)
-    watched = [scope.arn("cloudwatch", f"alarm:{name}-*"), dashboard]
     alarms = [scope.arn("cloudwatch", "alarm:*")]
-    zones = [
-        scope.arn("route53", f"{kind}/*", region=False, account=False)
-        for kind in ("hostedzone", "change")
-    ]
     functions = [scope.arn("lambda", "function:pcluster-Cleanup*")]
     return [
         Right("Logs", actions.LOGS, logs, ONE_CLUSTER),
         Right("LogGroups", ["logs:DescribeLogGroups"], [scope.arn("logs", "log-group:*")], A_LIST),
         Right("Watch", actions.CLOUDWATCH, watched, ONE_CLUSTER),
         Right("Alarms", ["cloudwatch:DescribeAlarms"], alarms, A_LIST),
-        Right("ZoneCreate", ["route53:CreateHostedZone"], ["*"], "The action names no resource."),
-        Right("Zones", actions.ROUTE53, zones, "Route 53 gives zones and changes their ids."),
         Right("Functions", actions.LAMBDA, functions, "The id of the stack ends the name."),
         Right(
             "FileSystems", ["fsx:DescribeFileSystems"], [scope.arn("fsx", "file-system/*")], A_LIST
         ),
         Right("ReservationGroups", actions.RESOURCE_GROUPS, [_reservation_groups(scope)], A_LIST),
+        *_zone_rights(scope),
         *_secret_rights(scope),
     ]
 
@@ -209,7 +237,11 @@ def service_rights(scope: Scope) -> list[Right]:
 def login_node_rights(scope: Scope) -> list[Right]:
     """Login nodes: an Auto Scaling group behind a network load balancer."""
     name = scope.cluster_name
-    groups = [scope.arn("autoscaling", f"autoScalingGroup:*:autoScalingGroupName/{name}-*")]
+    groups = [
+        scope.arn(
+            "autoscaling", f"autoScalingGroup:*:autoScalingGroupName/{name}-*-AutoScalingGroup"
+        )
+    ]
     balancers = [
         scope.arn("elasticloadbalancing", f"{kind}/*")
         for kind in ("loadbalancer/net", "listener/net", "targetgroup")
@@ -231,6 +263,30 @@ RIGHTS: Mapping[str, Callable[[Scope], list[Right]]] = {
     "LoginNodePolicy": login_node_rights,
 }
 """The function's managed policies, by construct id; IAM takes 6,144 characters in each."""
+
+
+def _function_roles(cluster_name: str) -> list[str]:
+    """Return the roles of the cluster's own functions, which are not in a path of their own.
+
+    CloudFormation cuts a name to the 64 characters that IAM takes, of a long stack name too.
+    """
+    start = cluster_name if len(cluster_name) <= UNCUT else f"{cluster_name[:UNCUT]}*"
+    return [f"{start}-{function}*" for function in ("CleanupResources", "CleanupRoute53")]
+
+
+def _zone_rights(scope: Scope) -> list[Right]:
+    """The cluster's zone, not its records, which its own functions write."""
+    if not scope.managed_dns:
+        return []
+    zones = [
+        scope.arn("route53", f"{kind}/*", region=False, account=False)
+        for kind in ("hostedzone", "change")
+    ]
+    why = "Route 53 gives zones and changes their ids, and deletes no zone that has records."
+    return [
+        Right("ZoneCreate", ["route53:CreateHostedZone"], ["*"], "The action names no resource."),
+        Right("Zones", actions.ROUTE53, zones, why),
+    ]
 
 
 def _secret_rights(scope: Scope) -> list[Right]:

@@ -9,7 +9,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, DependencyGroup, IDependable
 
 from .. import facts
-from ..subnets import check_addresses, subnet_plan, vpc_prefix_length_for
+from ..subnets import check_addresses, check_new_vpc
 from . import security_groups
 from .endpoints import (
     GATEWAY_ENDPOINTS,
@@ -130,7 +130,12 @@ class TrainingNetwork(Construct):
             raise ValueError(f"{given} is given without {missing}; give both, or neither")
         else:
             cidr = cidr or DEFAULT_CIDR
-            _check_new(cidr, internet, compute_addresses)
+            check_new_vpc(
+                cidr,
+                internet=internet,
+                addresses=compute_addresses,
+                fix="EFA interfaces of type efa-only, or fewer nodes",
+            )
             made = ClusterVpc(
                 self,
                 "Vpc",
@@ -221,21 +226,6 @@ def _refuse_beside_vpc(**for_new_vpc: object) -> None:
         raise ValueError(
             f"{' and '.join(given)} given beside vpc; an existing VPC is not changed, leave it out"
         )
-
-
-def _check_new(cidr: str, internet: str, compute_addresses: int) -> None:
-    plan = subnet_plan(cidr)
-    if internet == "nat" and plan.public is None:
-        raise ValueError(
-            f"cidr is {cidr} and a NAT gateway needs a public subnet beside the compute subnet; "
-            "use a /27 or larger, or internet 'isolated'"
-        )
-    needed = compute_addresses + (len(INTERFACE_ENDPOINTS) if internet == "isolated" else 0)
-    length = vpc_prefix_length_for(needed)
-    larger = f"use a cidr of /{length}, or " if length else ""
-    check_addresses(
-        str(plan.compute), needed, fix=f"{larger}EFA interfaces of type efa-only, or fewer nodes"
-    )
 
 
 def _check_existing(

@@ -85,6 +85,8 @@ class ClusterVpc(Construct):
             tags=self._name(),
         )
         self._vpc.apply_removal_policy(removal_policy)
+        # Read once: each time is a call to the CDK's Node process.
+        self._vpc_id = self._vpc.ref
         compute, routes = self._subnet("Compute", plan.compute)
         public = routes_public = self.nat_gateway_id = None
         if with_nat and plan.public:
@@ -104,7 +106,7 @@ class ClusterVpc(Construct):
         subnet = ec2.CfnSubnet(
             self,
             f"{name}Subnet",
-            vpc_id=self._vpc.ref,
+            vpc_id=self._vpc_id,
             cidr_block=str(network),
             availability_zone=self._zone.value if by_name else None,
             availability_zone_id=None if by_name else self._zone.value,
@@ -113,7 +115,7 @@ class ClusterVpc(Construct):
         )
         subnet.apply_removal_policy(self._removal_policy)
         table = ec2.CfnRouteTable(
-            self, f"{name}RouteTable", vpc_id=self._vpc.ref, tags=self._name(f"{name}Subnet")
+            self, f"{name}RouteTable", vpc_id=self._vpc_id, tags=self._name(f"{name}Subnet")
         )
         ec2.CfnSubnetRouteTableAssociation(
             self, f"{name}RouteTableAssociation", subnet_id=subnet.ref, route_table_id=table.ref
@@ -127,7 +129,7 @@ class ClusterVpc(Construct):
         attachment = ec2.CfnVPCGatewayAttachment(
             self,
             "InternetGatewayAttachment",
-            vpc_id=self._vpc.ref,
+            vpc_id=self._vpc_id,
             internet_gateway_id=gateway.ref,
         )
         out = ec2.CfnRoute(
@@ -172,7 +174,7 @@ class ClusterVpc(Construct):
             return ec2.Vpc.from_vpc_attributes(
                 self,
                 "Reference",
-                vpc_id=self._vpc.ref,
+                vpc_id=self._vpc_id,
                 vpc_cidr_block=cidr,
                 availability_zones=[place],
                 isolated_subnet_ids=ids,
@@ -182,7 +184,7 @@ class ClusterVpc(Construct):
         return ec2.Vpc.from_vpc_attributes(
             self,
             "Reference",
-            vpc_id=self._vpc.ref,
+            vpc_id=self._vpc_id,
             vpc_cidr_block=cidr,
             availability_zones=[place],
             private_subnet_ids=ids,
@@ -199,7 +201,7 @@ class ClusterVpc(Construct):
         ec2.CfnFlowLog(
             self,
             "FlowLog",
-            resource_id=self._vpc.ref,
+            resource_id=self._vpc_id,
             resource_type="VPC",
             traffic_type="ALL",
             log_destination_type="cloud-watch-logs",

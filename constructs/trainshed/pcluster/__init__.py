@@ -5,7 +5,7 @@ Pure: importing it imports neither the CDK nor ParallelCluster.
 
 from .checks import Surroundings, configuration_faults
 from .configuration_schema import schema
-from .fleet_rules import fleet_faults, unknown_types
+from .fleet_rules import fleet_faults, has_own_boundary, unknown_types
 from .names import compute_resource_name, node_expression
 from .placeholders import placeholders
 from .references import NodeActions, References, Script
@@ -19,6 +19,7 @@ __all__ = [
     "compute_resource_name",
     "configuration_faults",
     "fleet_faults",
+    "has_own_boundary",
     "node_expression",
     "placeholders",
     "render",

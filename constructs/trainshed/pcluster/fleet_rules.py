@@ -56,6 +56,16 @@ def _name_faults(fleet: Fleet, cluster_name: str) -> Iterator[Fault]:
         )
 
 
+def has_own_boundary(fleet: Fleet) -> bool:
+    """Tell whether trainshed makes the permissions boundary of a fleet's roles.
+
+    It does where the record names neither a boundary nor policies of its own: what those allow is
+    not known here, and a boundary without it would take it away.
+    """
+    named = [fleet.head_node.policies, *(queue.policies for queue in fleet.queues.values())]
+    return fleet.parallelcluster.permissions_boundary_arn is None and not any(named)
+
+
 def unknown_types(fleet: Fleet, known_types: Mapping[str, InstanceType]) -> list[Fault]:
     """Return the queues whose type is unknown; an institution file is judged by its own rules.
 
@@ -133,10 +143,10 @@ def _settings_faults(fleet: Fleet) -> Iterator[Fault]:
 
 def _validator_faults(fleet: Fleet) -> Iterator[Fault]:
     for index, name in enumerate(fleet.parallelcluster.suppress_validators):
-        kind, _, validator = name.partition("type:")
-        if name == "ALL" or (not kind and validator in VALIDATORS):
+        validator = name.removeprefix("type:")
+        if name == "ALL" or validator in VALIDATORS:
             continue
-        near = get_close_matches(validator or name, sorted(VALIDATORS), n=1)
+        near = get_close_matches(validator, sorted(VALIDATORS), n=1)
         hint = f"did you mean 'type:{near[0]}'?" if near else "use one such as 'type:EfaValidator'"
         yield Fault.at(
             "parallelcluster",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .. import facts
 from . import boot
+from .fleet_rules import has_own_boundary
 from .references import NodeActions, References, Script
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def placeholders(
         queue_actions=queue_actions,
         reservation_ids={name: f"${{Reservation-{name}}}" for name in fleet.queues},
         isolated=isolated,
+        permissions_boundary_arn="${Boundary}" if has_own_boundary(fleet) else None,
     )
 
 

@@ -77,6 +77,7 @@ class References:
         queue_actions: Scripts of the compute nodes, by queue.
         reservation_ids: Reservations made with the stack, by queue.
         isolated: Nodes cannot reach the internet, hence not Route 53 either.
+        permissions_boundary_arn: Boundary of every role, where the record names none.
     """
 
     region: str
@@ -93,3 +94,4 @@ class References:
     queue_actions: Mapping[str, NodeActions] = field(default_factory=dict)
     reservation_ids: Mapping[str, str] = field(default_factory=dict)
     isolated: bool = False
+    permissions_boundary_arn: str | None = None

@@ -45,7 +45,8 @@ def render(
     partitions = queue_slurm_settings or {}
     settings: list[dict[str, str | int]] = [dict(line) for line in slurm_settings]
     settings += [{key: value} for key, value in fleet.parallelcluster.extra_slurm_settings.items()]
-    boundary = fleet.parallelcluster.permissions_boundary_arn
+    named = fleet.parallelcluster.permissions_boundary_arn
+    boundary = named or references.permissions_boundary_arn
     return present(
         Region=references.region,
         Image=present(Os=fleet.image.os, CustomAmi=fleet.image.ami_id),

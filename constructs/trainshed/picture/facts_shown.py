@@ -93,7 +93,7 @@ def _capacity(queue: Queue, kind: facts.InstanceType) -> tuple[str, ...]:
                 if kind.ultraserver
                 else DRAIN_MINUTES_BEFORE_END
             )
-            return "Capacity Block", _window(block), f"drains {minutes} minutes before its end"
+            return "Capacity Block", _window(block), f"drain {minutes} minutes before its end"
         case TargetedReservation(create=None, reservation_id=str(id)):
             return "Reservation", id
         case TargetedReservation(create=None):

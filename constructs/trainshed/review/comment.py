@@ -152,7 +152,7 @@ def _capacity(review: Review) -> Iterator[str]:
         return
     before = {span.queue: span for span in review.capacity_before}
     yield from ("", "### Capacity", "")
-    yield "| Queue | Instances | Starts | Drains | Ends |"
+    yield "| Queue | Instances | Starts | Drain by | Ends |"
     yield "|---|---|---|---|---|"
     for span in review.capacity:
         was = before.get(span.queue)

@@ -145,7 +145,7 @@ def _verdict(change: KeyChange) -> tuple[Effect, str]:
     if change.path == (*lustre, "capacity_gib") and change.after < change.before:
         return Effect.REFUSED, "FSx for Lustre only grows: make a smaller file system beside it."
     if change.path[-1] == "end":
-        return Effect.LIVE, "Warnings and the drain move to the new end."
+        return Effect.LIVE, "Warnings move to the new end."
     effect = OF_ON_CHANGE[change.on_change]
     return effect, SENTENCES[effect]
 

@@ -107,7 +107,7 @@ def capacity(review: Review) -> Iterator[str]:
         )
         yield f'<div class="{kind}">{drawing}</div>' if drawing else ""
     if dated(review.capacity):
-        yield '<p class="soft">Solid: as it will be. Dashed: as it is. Red: nodes drain.</p>'
+        yield '<p class="soft">Solid: as it will be. Dashed: as it is. Red: drain nodes.</p>'
     before = {span.queue: span for span in review.capacity_before}
     rows = [
         (
@@ -120,7 +120,7 @@ def capacity(review: Review) -> Iterator[str]:
         )
         for span in review.capacity
     ]
-    yield _table(("Queue", "Instances", "Starts", "Drains", "Ends", "Before"), rows, "Capacity")
+    yield _table(("Queue", "Instances", "Starts", "Drain by", "Ends", "Before"), rows, "Capacity")
     gone = [name for name in before if name not in {span.queue for span in review.capacity}]
     for name in gone:
         yield f'<p class="soft">Gone: {escape(name)}, {escape(span_words(before[name]))}.</p>'

@@ -126,7 +126,7 @@ def _ends(span: CapacitySpan, scale: _Scale) -> tuple[float, float]:
 def _when(span: CapacitySpan) -> str:
     if span.end is None:
         return "no end"
-    drains = f"drains {moment(span.drain)}, " if span.drain else ""
+    drains = f"drain by {moment(span.drain)}, " if span.drain else ""
     return f"{drains}ends {moment(span.end)}"
 
 

@@ -17,7 +17,8 @@ from constructs import Construct
 from .._given import check_record, check_records
 from ..config.faults import refuse
 from ..config.link_rules import link_faults
-from ..config.lustre_rules import mount_dir_faults, storage_kind, storage_warnings
+from ..config.lustre_rules import storage_kind, storage_warnings
+from ..config.mount_rules import mount_dir_faults
 from ..config.storage import Bucket, Lustre, S3Link
 from . import bucket_grants
 from .data_bucket import DataBucket

@@ -5,7 +5,8 @@ input is a JSON object: ``instance_types``, ``world`` (fields of `world.World`),
 has an ``event``, and optionally ``entry`` (the name of the handler), ``before`` (a status that the
 cluster's stack has come to) and ``fleet`` (the status of the compute fleet). Standard output is a
 JSON object: for each of the ``steps`` its ``answer`` or ``error`` and the calls that change
-CloudFormation; and the whole ``log``, with every logger at INFO.
+CloudFormation; the ``templates`` of the last step, the cluster's and the nested ones; and the whole
+``log``, with every logger at INFO.
 """
 
 from __future__ import annotations
@@ -99,7 +100,14 @@ def drive(document: Mapping[str, Any]) -> dict[str, Any]:
         steps = [_step(step, account, aws) for step in document["steps"]]
     if aws.unanswered:
         raise SystemExit(f"the canned AWS has no answer to: {', '.join(sorted(aws.unanswered))}")
-    return {"steps": steps, "log": log.getvalue()}
+    return {"steps": steps, "templates": _templates(account), "log": log.getvalue()}
+
+
+def _templates(account: DeployingAccount) -> list[Answer]:
+    """Return what ParallelCluster uploaded as templates."""
+    objects = account.objects.items()
+    texts = [text for (_, key), text in objects if "/templates/" in key or "/assets/" in key]
+    return [yaml.safe_load(text) for text in texts]
 
 
 def _bootstrap(account: DeployingAccount) -> None:

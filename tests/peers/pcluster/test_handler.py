@@ -15,6 +15,8 @@ from tests.peers.pcluster import rig
 pytestmark = pytest.mark.slow
 
 ARN = "arn:aws:cloudformation:us-east-2:111122223333:stack/llm/0f1e2d3c-inner"
+OUTER = "arn:aws:cloudformation:us-east-2:111122223333:stack/institute/0f1e2d3c-outer"
+LATER = OUTER.replace("0f1e2d3c-outer", "99999999-later")
 SECRET = "hunter2-in-a-script-argument"
 P5EN = yaml.safe_load((rig.ROOT / "tests/peers/pcluster/fixtures/p5en.yaml").read_text())
 P5EN["HeadNode"]["CustomActions"]["OnNodeConfigured"]["Sequence"][0]["Args"] = [SECRET]
@@ -32,14 +34,18 @@ def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
     return configuration
 
 
+def resource_queue(config: dict[str, Any]) -> Any:
+    return config["Scheduling"]["SlurmQueues"][0]
+
+
 def resource(config: dict[str, Any]) -> Any:
-    return config["Scheduling"]["SlurmQueues"][0]["ComputeResources"][0]
+    return resource_queue(config)["ComputeResources"][0]
 
 
 def event(kind: str, configuration: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {
         "RequestType": kind,
-        "StackId": "arn:aws:cloudformation:us-east-2:111122223333:stack/institute/0f1e2d3c-outer",
+        "StackId": OUTER,
         "LogicalResourceId": "ClusterResource",
         "ResourceProperties": {
             "ServiceToken": "arn:aws:lambda:us-east-2:111122223333:function:framework",
@@ -67,6 +73,18 @@ STOPPING = changed(
     )
 )
 LIVE = changed(lambda config: config["Tags"][0].update(Value="x"))
+# What a later stack has of its own: policies of nodes, and their boundary.
+RETAKEN = changed(
+    lambda config: (
+        config["Iam"].update(PermissionsBoundary="arn:aws:iam::111122223333:policy/later"),
+        config["HeadNode"]["Iam"]["AdditionalIamPolicies"][1].update(
+            Policy="arn:aws:iam::111122223333:policy/llm-head-later"
+        ),
+        resource_queue(config)["Iam"]["AdditionalIamPolicies"][1].update(
+            Policy="arn:aws:iam::111122223333:policy/llm-compute-later"
+        ),
+    )
+)
 SHRUNK = changed(lambda config: resource(config).update(MinCount=2, MaxCount=2))
 STEPS: dict[str, dict[str, Any]] = {
     "invalid": {"event": event("Create", INVALID)},
@@ -89,13 +107,24 @@ STEPS: dict[str, dict[str, Any]] = {
         "before": "UPDATE_COMPLETE",
     },
     "shrunk while stopped": {"event": event("Update", SHRUNK), "fleet": "STOPPED"},
+    # The stack around the cluster is gone: the account has no other than the cluster's own.
+    "not taken over": {
+        "event": event("Create", STOPPING, StackId=LATER),
+        "before": "UPDATE_COMPLETE",
+    },
+    "taken over": {"event": event("Create", RETAKEN, StackId=LATER), "fleet": "STOPPED"},
+    "taken over again": {"event": event("Create", RETAKEN, StackId=LATER)},
+    "former owner": {
+        "event": event("Update", RETAKEN),
+        "before": "UPDATE_COMPLETE",
+    },
 }
 
 
 @pytest.fixture(scope="module")
 def driven() -> dict[str, Any]:
     cases = [rig.Case(step["event"]) for step in STEPS.values()]
-    configurations = [rig.Case(each) for each in (P5EN, STOPPING)]
+    configurations = [rig.Case(each) for each in (P5EN, STOPPING, RETAKEN)]
     document = {
         "instance_types": rig.instance_types([*cases, *configurations]),
         "world": WORLD,
@@ -137,6 +166,7 @@ def test_a_valid_configuration_becomes_a_stack_that_names_its_owner(steps: dict[
     assert {each["Key"]: each["Value"] for each in given["Tags"]} == {
         "Project": "llm",
         "trainshed:owner": "0f1e2d3c-outer/ClusterResource",
+        "trainshed:owner-stack": OUTER,
         "parallelcluster:cluster-name": "llm",
         "parallelcluster:version": "3.16.1",
     }
@@ -202,6 +232,38 @@ def test_an_allowed_update_reaches_cloudformation_and_keeps_the_owner(
     assert tags["Project"] == "x"
     assert tags["trainshed:owner"] == "0f1e2d3c-outer/ClusterResource"
     assert steps["updated"]["answer"]["IsComplete"]
+
+
+def test_a_later_stack_takes_the_cluster_over_with_its_own_policies_and_boundary(
+    steps: dict[str, Any],
+) -> None:
+    assert steps["taken over"]["answer"] == {"PhysicalResourceId": ARN, "Outcome": "updated"}
+    ((call, given),) = steps["taken over"]["calls"]
+    assert call == "cloudformation.UpdateStack"
+    tags = {each["Key"]: each["Value"] for each in given["Tags"]}
+    assert tags["trainshed:owner"] == "99999999-later/ClusterResource"
+    assert tags["trainshed:owner-stack"] == LATER
+    assert steps["taken over again"]["answer"] == steps["taken over"]["answer"]
+    assert steps["taken over again"]["calls"] == []
+
+
+def test_a_takeover_that_pcluster_refuses_says_what_is_in_its_way(steps: dict[str, Any]) -> None:
+    lines = steps["not taken over"]["error"].splitlines()
+    assert lines[0] == (
+        "cluster llm was retained and is untouched: it can be taken over, but not with this "
+        "configuration: Update failure"
+    )
+    assert "- Tags[trainshed:owner].Value: allowed" in lines
+    assert "- Tags[trainshed:owner-stack].Value: allowed" in lines
+    assert steps["not taken over"]["calls"] == []
+
+
+def test_a_former_owner_touches_nothing(steps: dict[str, Any]) -> None:
+    assert steps["former owner"]["error"] == (
+        "stack llm was not touched: it does not carry the tag "
+        "trainshed:owner=0f1e2d3c-outer/ClusterResource"
+    )
+    assert steps["former owner"]["calls"] == []
 
 
 def test_the_configuration_is_logged_by_neither_us_nor_pcluster(driven: dict[str, Any]) -> None:

@@ -275,12 +275,16 @@ def test_the_function_reads_the_routes_as_they_were_given(
     assert parsed.quiet_hours.channel == "C0NIGHT000"
 
 
-def test_cdk_nag_finds_nothing_that_is_not_reasoned(alerts: Alerts, stack: cdk.Stack) -> None:
-    made = alerts()
+@pytest.mark.parametrize("reserved", [1, None])
+def test_cdk_nag_finds_nothing_that_is_not_reasoned(
+    alerts: Alerts, stack: cdk.Stack, reserved: int | None
+) -> None:
+    made = alerts(reserved_concurrency=reserved)
     made.watch_account()
     app = stack.node.root
     assert isinstance(app, cdk.App)
-    cdk.Validations.of(app).add_plugins(cdk_nag.AwsSolutionsChecks(app))
+    packs = cdk_nag.AwsSolutionsChecks(app), cdk_nag.NIST80053R5Checks(app)
+    cdk.Validations.of(app).add_plugins(*packs)
     app.synth()
 
 

@@ -54,10 +54,10 @@ def test_a_reservation_is_targeted_and_without_an_end(stack: cdk.Stack) -> None:
     )
 
 
-def test_scarce_capacity_outlives_its_stack(stack: cdk.Stack) -> None:
+def test_scarce_capacity_outlives_its_stack_but_no_failed_creation(stack: cdk.Stack) -> None:
     reserve(stack)
     Template.from_stack(stack).has_resource(
-        KIND, {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
+        KIND, {"DeletionPolicy": "RetainExceptOnCreate", "UpdateReplacePolicy": "Retain"}
     )
 
 
@@ -169,6 +169,14 @@ def test_a_reservation_of_another_stack_is_taken(stack: cdk.Stack) -> None:
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no instances": ({"nodes": 0}, "nodes is 0; a reservation takes 1 to 1000"),
+    "a number that is known only later": (
+        {"nodes": cdk.Token.as_number({"Ref": "Nodes"})},
+        "nodes is known only at deploy time; write the number itself",
+    ),
+    "a zone that is a text": (
+        {"zone": "us-east-1a"},
+        "zone is 'us-east-1a'; use facts.ZoneName(...) or facts.ZoneId(...)",
+    ),
     "too many instances": ({"nodes": 1001}, "nodes is 1001; a reservation takes 1 to 1000"),
     "an unknown instance type": (
         {"instance_type": "p5.24xlarge"},

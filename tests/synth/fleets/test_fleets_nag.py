@@ -10,7 +10,12 @@ import cdk_nag
 import pytest
 
 from trainshed.config import AccountingDatabase, Fleet, LoginPool, ParallelClusterOptions
-from trainshed.fleets import ParallelClusterFleet, provider_acknowledgments, provider_permissions
+from trainshed.fleets import (
+    ParallelClusterFleet,
+    boundary,
+    provider_acknowledgments,
+    provider_permissions,
+)
 
 Build = Callable[..., ParallelClusterFleet]
 MakeRecord = Callable[..., Fleet]
@@ -26,8 +31,11 @@ def with_packs(app: cdk.App) -> cdk.App:
 
 
 @pytest.mark.parametrize("env", [ENV, None], ids=["one-account", "any-account"])
+@pytest.mark.parametrize(
+    "named", [None, "arn:aws:iam::111122223333:policy/boundary"], ids=["own", "named"]
+)
 def test_every_finding_is_acknowledged(
-    build: Build, record: MakeRecord, env: cdk.Environment | None
+    build: Build, record: MakeRecord, env: cdk.Environment | None, named: str | None
 ) -> None:
     app = with_packs(cdk.App())
     fleet = record(
@@ -37,9 +45,7 @@ def test_every_finding_is_acknowledged(
             user="slurm",
             password_secret_arn="arn:aws:secretsmanager:us-east-2:111122223333:secret:db-AbCdEf",
         ),
-        parallelcluster=ParallelClusterOptions(
-            permissions_boundary_arn="arn:aws:iam::111122223333:policy/boundary"
-        ),
+        parallelcluster=ParallelClusterOptions(permissions_boundary_arn=named),
     )
     build(cdk.Stack(app, "Foreign", env=env), fleet)
     app.synth()
@@ -65,7 +71,7 @@ def test_every_acknowledged_wildcard_has_a_reason() -> None:
         script_bucket_arns=["arn:aws:s3:::b"],
         script_arns=["arn:aws:s3:::b/k"],
     )
-    for rights in provider_permissions.RIGHTS.values():
+    for rights in (*provider_permissions.RIGHTS.values(), boundary.boundary_rights):
         for right in rights(scope):
             wide = any("*" in resource for resource in right.resources)
             assert bool(right.why) == wide, right.sid

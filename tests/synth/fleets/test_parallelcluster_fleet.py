@@ -45,7 +45,7 @@ def test_the_cluster_is_one_resource_with_texts_alone(plain: Any) -> None:
 def test_the_providers_function_reads_these_properties(plain: Any, as_text: Text) -> None:
     properties = plain.cluster["Properties"]
     texts = {key: as_text(value) for key, value in properties.items()}
-    wanted = parse(texts, owner="stack/Fleet")
+    wanted = parse(texts, "stack/Fleet", "arn:stack")
     assert wanted.cluster_name == "kait"
     assert wanted.rollback_on_failure is True
     assert wanted.configuration["Scheduling"] == plain.configuration["Scheduling"]
@@ -95,6 +95,25 @@ def test_the_configuration_is_that_of_the_pure_renderer(
     text = json.dumps(stack.resolve(fleet.configuration))
     assert json.loads(text)["Tags"] == [{"Key": "Grafana", "Value": "true"}]
     assert synthesised(stack).configuration["Monitoring"] == fleet.configuration["Monitoring"]
+
+
+def test_tags_of_the_cdk_reach_what_parallelcluster_makes(
+    stack: cdk.Stack, build: Build, synthesised: Synth
+) -> None:
+    fleet = build(stack, tags={"Grafana": "true", "Team": "given"})
+    cdk.Tags.of(stack).add("Team", "around")
+    cdk.Tags.of(stack).add("CostCenter", "4711")
+    cdk.Tags.of(fleet).add("Stage", "test")
+    assert synthesised(stack).configuration["Tags"] == [
+        {"Key": "CostCenter", "Value": "4711"},
+        {"Key": "Grafana", "Value": "true"},
+        {"Key": "Stage", "Value": "test"},
+        {"Key": "Team", "Value": "given"},
+    ]
+
+
+def test_a_cluster_without_tags_has_none(plain: Any) -> None:
+    assert "Tags" not in plain.configuration
 
 
 def shape(value: Any) -> Any:

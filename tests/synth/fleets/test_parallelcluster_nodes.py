@@ -132,7 +132,10 @@ def test_compute_nodes_keep_their_credentials_from_jobs(plain: Any) -> None:
     assert compute_steps(plain)["OnNodeConfigured"] == [[], ["/fsx"], ["pcluster-admin"]]
 
 
-@pytest.mark.parametrize(("removal", "policy"), [("retain", "Retain"), ("destroy", "Delete")])
+@pytest.mark.parametrize(
+    ("removal", "policy", "list_policy"),
+    [("retain", "Retain", "RetainExceptOnCreate"), ("destroy", "Delete", "Delete")],
+)
 def test_what_a_retained_cluster_needs_is_retained_with_it(
     stack: cdk.Stack,
     build: Build,
@@ -140,16 +143,17 @@ def test_what_a_retained_cluster_needs_is_retained_with_it(
     record: MakeRecord,
     removal: str,
     policy: str,
+    list_policy: str,
 ) -> None:
     options = ParallelClusterOptions.model_validate({"removal": removal})
     build(stack, record(parallelcluster=options))
     result = synthesised(stack)
-    kept = [*result.of_type("AWS::SSM::Parameter").values()]
-    kept += [
-        p for id, p in result.of_type("AWS::IAM::ManagedPolicy").items() if "NodesPolicies" in id
-    ]
-    assert {resource["DeletionPolicy"] for resource in kept} == {policy}
-    assert len(kept) == 5
+    lists = result.of_type("AWS::SSM::Parameter").values()
+    policies = result.of_type("AWS::IAM::ManagedPolicy").items()
+    kept = [p for id, p in policies if "NodesPolicies" in id or "Boundary" in id]
+    # Their names are fixed: one that a creation left behind would be in the way of the next.
+    assert [each["DeletionPolicy"] for each in lists] == [list_policy] * 2
+    assert [each["DeletionPolicy"] for each in kept] == [policy] * 4
 
 
 def test_node_policies_read_their_own_scripts_and_nothing_else(plain: Any, as_text: Text) -> None:

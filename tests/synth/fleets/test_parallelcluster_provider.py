@@ -63,9 +63,10 @@ elasticloadbalancing:ModifyTargetGroup elasticloadbalancing:CreateLoadBalancer
 """
 PUBLISHED = _PUBLISHED.split()
 # What that list lacks: pcluster looks for the accounting secret (validators, describe_secret) and
-# reads one resource of its stack (aws/cfn.py); the functions write their log.
+# reads one resource of its stack (aws/cfn.py); roles get a boundary; the functions write their log.
 BESIDES = {
     "cloudformation:DescribeStackResource",
+    "iam:PutRolePermissionsBoundary",
     "logs:CreateLogStream",
     "logs:PutLogEvents",
     "secretsmanager:DescribeSecret",
@@ -220,6 +221,94 @@ def test_rights_over_stacks_end_at_the_cluster(provided: Any, as_text: Text) -> 
     assert [reached(name) for name in others] == [False] * 4
 
 
+def test_only_the_stacks_of_its_own_name_are_looked_up_as_owners(
+    provided: Any, as_text: Text
+) -> None:
+    owners = by_sid(provided, "OwnersRead")
+    assert listed(owners["Action"]) == ["cloudformation:DescribeStacks"]
+    assert [as_text(arn) for arn in listed(owners["Resource"])] == [
+        "arn:<AWS::Partition>:cloudformation:us-east-2:111122223333:stack/Foreign/*"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sid", "mine", "anothers"),
+    [
+        (
+            "RoleWrite",
+            "role/parallelcluster/kait/kait-RoleHeadNode-1A",
+            "/kait-h200/kait-h200-R-1A",
+        ),
+        ("RoleWrite", "role/parallelcluster/kait-CleanupResourcesF-1A", "/kait-h200-CleanupR-1A"),
+        ("RolePass", "role/parallelcluster/kait-CleanupRoute53F-1A", "/kait-h200/kait-h200-R-1A"),
+        ("Logs", "/aws/parallelcluster/kait-202611292022", "/kait-h200-202611292022"),
+        (
+            "Logs",
+            "/aws/parallelcluster/kait-202611292022:log-stream:x",
+            "/kait-h200-202611292022:*",
+        ),
+        ("Watch", "alarm:kait-HeadNode", "alarm:kait-HeadNodes-of-ours"),
+        ("Watch", "alarm:kait-HeadNode-Cpu", "alarm:kait-h200-HeadNode-Cpu"),
+        ("Watch", "alarm:kait-HeadNode-Cpu", "alarm:kait-cluster-Alerts"),
+        ("Watch", "dashboard/kait-us-east-2", "dashboard/kait-h200-us-east-2"),
+        ("LoginGroups", "autoScalingGroupName/kait-login-AutoScalingGroup", "/kait-web"),
+    ],
+)
+def test_rights_end_at_the_cluster_and_before_one_whose_name_begins_alike(
+    provided: Any, as_text: Text, sid: str, mine: str, anothers: str
+) -> None:
+    patterns = [as_text(arn) for arn in listed(by_sid(provided, sid)["Resource"])]
+
+    def reached(end: str) -> bool:
+        prefixes = {pattern.partition("kait")[0] for pattern in patterns if "kait" in pattern}
+        texts = [
+            prefix + end.partition("kait")[1] + end.partition("kait")[2] for prefix in prefixes
+        ]
+        return any(fnmatchcase(text, pattern) for text in texts for pattern in patterns)
+
+    assert reached(mine)
+    assert not reached(anothers)
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "reached"),
+    [
+        ("k" * 20, "k" * 20 + "-CleanupRoute53FunctionExec-1A", True),
+        ("k" * 60, "k" * 24 + "-CleanupRoute53FunctionEx-1A", True),
+        ("k" * 60, "k" * 24 + "-AdminRole-1A", False),
+    ],
+    ids=["whole", "cut", "another"],
+)
+def test_a_role_whose_name_cloudformation_cut_is_reached(
+    stack: cdk.Stack,
+    build: Build,
+    synthesised: Synth,
+    as_text: Text,
+    name: str,
+    role: str,
+    reached: bool,
+) -> None:
+    build(stack, cluster_name=name)
+    roles = [as_text(arn) for arn in by_sid(synthesised(stack), "RoleWrite")["Resource"]]
+    text = f"arn:<AWS::Partition>:iam::111122223333:role/parallelcluster/{role}"
+    assert any(fnmatchcase(text, pattern) for pattern in roles) is reached
+
+
+def test_records_of_no_zone_may_be_changed_and_no_zone_of_an_isolated_cluster(
+    stack: cdk.Stack, build: Build, synthesised: Synth, provided: Any
+) -> None:
+    def dns(result: Any) -> set[str]:
+        actions = {action for each in statements(result) for action in listed(each["Action"])}
+        return {action for action in actions if action.startswith("route53:")}
+
+    assert "route53:ChangeResourceRecordSets" not in dns(provided)
+    assert "route53:CreateHostedZone" in dns(provided)
+    build(stack, isolated=True)
+    result = synthesised(stack)
+    assert dns(result) == set()
+    assert "route53" not in json.dumps(result.of_type("AWS::IAM::ManagedPolicy"))
+
+
 def test_only_instances_of_the_cluster_are_terminated(provided: Any) -> None:
     assert by_sid(provided, "Ec2Terminate")["Condition"] == {
         "StringEquals": {"aws:ResourceTag/parallelcluster:cluster-name": "kait"}
@@ -244,7 +333,8 @@ def test_only_named_policies_are_attached_to_the_clusters_own_roles(
     ]
     assert [as_text(arn) for arn in attach["Resource"]] == [
         "arn:<AWS::Partition>:iam::111122223333:role/parallelcluster/kait/*",
-        "arn:<AWS::Partition>:iam::111122223333:role/parallelcluster/kait-*",
+        "arn:<AWS::Partition>:iam::111122223333:role/parallelcluster/kait-CleanupResources*",
+        "arn:<AWS::Partition>:iam::111122223333:role/parallelcluster/kait-CleanupRoute53*",
     ]
 
 

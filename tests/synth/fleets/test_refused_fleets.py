@@ -80,6 +80,26 @@ def test_a_partition_of_unknown_nodes_is_refused(build: Build) -> None:
     )
 
 
+def test_a_type_that_is_not_known_is_refused(build: Build, record: MakeRecord) -> None:
+    queue = record().queues["compute"].model_copy(update={"instance_type": "p9.48xlarge"})
+    assert refusal(build, record(queues={"compute": queue})) == (
+        "queues.compute.instance_type: 'p9.48xlarge' is not in the table of instance types; "
+        "describe it under known_types"
+    )
+
+
+def test_a_name_that_is_known_only_later_is_refused(build: Build) -> None:
+    assert refusal(build, cluster_name=cdk.Token.as_string({"Ref": "Name"})) == (
+        "cluster_name is known only at deploy time, and names of roles and permissions are made of "
+        "it at synth; write the name itself"
+    )
+
+
+def test_a_fleet_that_is_no_record_is_refused(build: Build) -> None:
+    given: Any = {"queues": {}, "image": {}}
+    assert refusal(build, given) == "fleet is a dict; use trainshed.config.Fleet(**fleet)"
+
+
 def test_faults_are_of_the_kind_that_files_report(build: Build) -> None:
     stack = cdk.Stack(cdk.App(), "Foreign")
     with pytest.raises(FaultsError):

@@ -87,7 +87,7 @@ def test_nodes_can_be_let_in(imported: Imported, efa: bool, count: int) -> None:
     ],
 )
 def test_rules_for_nodes_are_kept_only_when_asked_for(
-    imported: Imported, given: dict[str, cdk.RemovalPolicy], expected: str
+    imported: Imported, given: dict[str, Any], expected: str
 ) -> None:
     imported.storage(**given).add_client("Node", imported.nodes)
     resources = imported.template().to_json()["Resources"].values()

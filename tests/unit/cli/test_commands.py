@@ -69,3 +69,42 @@ def test_a_file_is_named_like_its_institution(tmp_path: Path) -> None:
     (tmp_path / "other.yaml").write_text((INSTITUTIONS / "minimal.yaml").read_text())
     with pytest.raises(ConfigError, match=r"name is 'minimal'; name the file minimal\.yaml"):
         load_all(tmp_path)
+
+
+def institution_file(folder: Path, name: str, *, cluster: str = "", account: str = "") -> Path:
+    text = (INSTITUTIONS / "minimal.yaml").read_text().replace("name: minimal", f"name: {name}")
+    if account:
+        text = text.replace("111122223333", account)
+    if cluster:
+        text = text.replace("fleet:\n", f"fleet:\n  cluster_name: {cluster}\n")
+    path = folder / f"{name}.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_two_clusters_of_one_name_are_refused_in_one_account(tmp_path: Path) -> None:
+    first = institution_file(tmp_path, "one", cluster="llm")
+    second = institution_file(tmp_path, "two", cluster="LLM")
+    with pytest.raises(ConfigError) as refusal:
+        load_all(tmp_path)
+    assert str(refusal.value) == (
+        f"{second}:12: fleet.cluster_name: its cluster 'LLM' has the name of the cluster of "
+        f"{first}, in the same account and Region; take another"
+    )
+
+
+def test_a_cluster_named_like_the_stack_of_another_institution_is_refused(tmp_path: Path) -> None:
+    other = institution_file(tmp_path, "one-cluster")
+    path = institution_file(tmp_path, "one")
+    with pytest.raises(ConfigError) as refusal:
+        load_all(tmp_path)
+    assert str(refusal.value) == (
+        f"{path}:3: name: its stack 'one-cluster' has the name of the cluster of {other}, in the "
+        "same account and Region; take another"
+    )
+
+
+def test_clusters_of_one_name_are_right_in_two_accounts(tmp_path: Path) -> None:
+    institution_file(tmp_path, "one", cluster="llm")
+    institution_file(tmp_path, "two", cluster="llm", account="444455556666")
+    assert [institution.name for institution in load_all(tmp_path)] == ["one", "two"]

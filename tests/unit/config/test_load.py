@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
-from trainshed.config import ConfigError, load
+from trainshed.config import ConfigError, Spot, load
 
 GOOD = """\
 name: uni
@@ -53,6 +54,84 @@ def test_the_smallest_file_loads(tmp_path: Path) -> None:
 BLOCK = "{kind: capacity_block, reservation_id: cr-0123456789abcdef0, end: 2027-03-01T00:00:00Z"
 RESERVED = "{kind: targeted_reservation, reservation_id: cr-0123456789abcdef0"
 
+CREATE = "{kind: targeted_reservation, create: {nodes: 4}"
+GROUP = "arn:aws:resource-groups:us-east-1:111122223333:group/p5"
+SECRET = "arn:aws:secretsmanager:us-east-1:111122223333:secret:x-AbCdEf"
+ALERTS = f"""\
+alerts:
+  slack_secret_arn: {SECRET}
+  routes: {{critical: C0ONCALL00, warning: C0OPS00000, info: C0OPS00000}}
+  operators: [hpc@example.edu]"""
+ROUTES = "info: C0OPS00000}"
+ULTRASERVER = [
+    ("p5.48xlarge", "p6e-gb200.36xlarge"),
+    ("fleet:\n", "fleet:\n  head_node: {instance_type: m7g.2xlarge}\n"),
+]
+
+
+def top(text: str) -> tuple[str, str]:
+    return "region: us-east-1", f"region: us-east-1\n{text}"
+
+
+def fleet(text: str) -> tuple[str, str]:
+    return "fleet:\n", f"fleet:\n  {text}\n"
+
+
+def queue(text: str) -> tuple[str, str]:
+    return "max_nodes: 4", f"max_nodes: 4\n      {text}"
+
+
+def capacity(text: str) -> tuple[str, str]:
+    return "{kind: on_demand}", text
+
+
+def two_queues(
+    one: str, other: str, name: str = "two", kind: str = "p5.48xlarge"
+) -> tuple[str, str]:
+    second = f"{name}:\n      instance_type: {kind}\n      max_nodes: 4\n      capacity: {other}"
+    return capacity(f"{one}\n    {second}")
+
+
+def group(text: str = "", arn: str = GROUP) -> str:
+    return f"{{kind: targeted_reservation, resource_group_arn: '{arn}'{text}}}"
+
+
+def described(text: str = "", name: str = "p9.48xlarge", vcpus: int = 192) -> tuple[str, str]:
+    facts = f"vcpus: {vcpus}, memory_mib: 2097152, sockets: 2{text}"
+    return "fleet:\n", f"instance_types:\n  {name}: {{{facts}}}\nfleet:\n"
+
+
+def vpc(text: str) -> tuple[str, str]:
+    return "vpc: {}", f"vpc: {{{text}}}"
+
+
+def existing_vpc(text: str = "", cidr: str = "10.0.0.0/16") -> tuple[str, str]:
+    ids = "vpc_id: vpc-0123456789abcdef0, compute_subnet_id: subnet-0123456789abcdef0"
+    return "vpc: {}", f"existing: {{{ids}, cidr: {cidr}{text}}}"
+
+
+def existing_lustre(dns_name: str) -> tuple[str, str]:
+    ids = "file_system_id: fs-0123456789abcdef0, security_group_id: sg-0123456789abcdef0"
+    made = "lustre: {capacity_gib: 1200, throughput_mb_s_per_tib: 125}"
+    return made, f"existing: {{{ids}, mount_name: fsx, dns_name: '{dns_name}'}}"
+
+
+def policies(*arns: str) -> tuple[str, str]:
+    return fleet(f"head_node: {{policies: [{', '.join(arns)}]}}")
+
+
+def alerts(old: str = "", new: str = "") -> tuple[str, str]:
+    return top(ALERTS.replace(old, new) if old else ALERTS)
+
+
+def database(user: str = "u", host: str = "h", secret: str = SECRET) -> tuple[str, str]:
+    return fleet(f"accounting: {{host: '{host}', user: '{user}', password_secret_arn: '{secret}'}}")
+
+
+def pcluster(text: str) -> tuple[str, str]:
+    return fleet(f"parallelcluster: {{{text}}}")
+
+
 REFUSED = [
     pytest.param(
         [("name: uni", "name: Uni_1")],
@@ -97,8 +176,8 @@ REFUSED = [
     ),
     pytest.param(
         [("vpc: {}", "vpc: {cidr: 8.0.0.0/16}")],
-        "6: network.vpc.cidr: 8.0.0.0/16 is public; take a range of 10.0.0.0/8, 172.16.0.0/12 "
-        "or 192.168.0.0/16",
+        "6: network.vpc.cidr: 8.0.0.0/16 is public; take a range of 10.0.0.0/8, 172.16.0.0/12, "
+        "192.168.0.0/16, 100.64.0.0/10 or 198.18.0.0/15",
         id="public VPC range",
     ),
     pytest.param(
@@ -241,8 +320,9 @@ REFUSED = [
             )
         ],
         "11: fleet.head_node.policies[0]: 'arn:aws:iam::aws:policy/AdministratorAccess' is not "
-        "the ARN of a policy that a node may have; AdministratorAccess, PowerUserAccess and "
-        "IAMFullAccess are refused, since every job on a node can use the node's rights",
+        "the ARN of a policy that a node may have; AdministratorAccess, PowerUserAccess, "
+        "IAMFullAccess and the policies of job functions are refused, since every job on a node "
+        "can use the node's rights",
         id="T13 AdministratorAccess",
     ),
     pytest.param(
@@ -330,7 +410,7 @@ REFUSED = [
     pytest.param(
         [("vpc: {}", "vpc: {cidr: 10.0.0.0/25}"), ("max_nodes: 4", "max_nodes: 80")],
         "6: network.vpc.cidr: the compute subnet 10.0.0.0/26 has 59 addresses (5 more are AWS's) "
-        "and 81 are needed; take a larger cidr, fewer nodes, or efa_interface: efa-only",
+        "and 81 are needed; use a cidr of /24, or fewer nodes, or efa_interface: efa-only",
         id="A7 new subnet runs out of addresses",
     ),
     pytest.param(
@@ -355,6 +435,621 @@ REFUSED = [
         "1: name: has the tag 'tag:yaml.org,2002:python/name:os.system'; write the plain value",
         id="YAML tag",
     ),
+    pytest.param(
+        [top("? [a, b]\n: c")],
+        "4: ?: a key is text, and not a list or keys itself",
+        id="a key that is a list",
+    ),
+    pytest.param(
+        [
+            ("    train:\n", "    train: &t\n"),
+            capacity("{kind: on_demand}\n    two:\n      <<: *t"),
+        ],
+        "16: fleet.queues.two.<<: merges are not supported; write the keys out",
+        id="a merge",
+    ),
+    pytest.param(
+        [("max_nodes: 4", "max_nodes: !!int four")],
+        "13: fleet.queues.train.max_nodes: has the tag '!!int' and is 'four'; write the "
+        "plain value",
+        id="a tag with another value",
+    ),
+    pytest.param(
+        [capacity("{kind: spot, max_price_usd_per_hour: !!float abc}")],
+        "14: fleet.queues.train.capacity.max_price_usd_per_hour: has the tag '!!float' "
+        "and is 'abc'; write the plain value",
+        id="a fraction's tag with another value",
+    ),
+    pytest.param(
+        [("name: uni", "name: !!binary dW5p")],
+        "1: name: has the tag 'tag:yaml.org,2002:binary'; write the plain value",
+        id="a tag of no plain value",
+    ),
+    pytest.param(
+        [("max_nodes: 4", f"max_nodes: {'9' * 5000}")],
+        "13: fleet.queues.train.max_nodes: 999999… has 5000 characters; a number here has "
+        "30 at most",
+        id="a number of 5,000 digits",
+    ),
+    pytest.param(
+        [capacity("{kind: spot, max_price_usd_per_hour: 1e400}")],
+        "14: fleet.queues.train.capacity.max_price_usd_per_hour: 1e400 is too large for a "
+        "number; write a smaller one",
+        id="a price without end",
+    ),
+    pytest.param(
+        [alerts("example.edu]", "example.edu]\n  budget_usd_per_month: 1e999")],
+        "8: alerts.budget_usd_per_month: 1e999 is too large for a number; write a smaller one",
+        id="a budget without end",
+    ),
+    pytest.param(
+        [pcluster("extra_slurm_settings: {MaxJobCount: true}")],
+        "10: fleet.parallelcluster.extra_slurm_settings.MaxJobCount: must be text or a "
+        "whole number, got true",
+        id="a setting that is true",
+    ),
+    pytest.param(
+        [pcluster("extra_slurm_settings: {MaxJobCount: {a: 1}}")],
+        "10: fleet.parallelcluster.extra_slurm_settings.MaxJobCount: must be text or a "
+        "whole number, got keys",
+        id="a setting with keys",
+    ),
+    pytest.param(
+        [vpc("flow_log_retention_days: 45")],
+        "6: network.vpc.flow_log_retention_days: 45 is not one of 1, 3, 5, 7, 14, 30, 60, "
+        "90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, "
+        "3653; use 30 or 60",
+        id="days between two that are allowed",
+    ),
+    pytest.param(
+        [vpc("flow_log_retention_days: true")],
+        "6: network.vpc.flow_log_retention_days: must be a whole number, got true",
+        id="true for one",
+    ),
+    pytest.param(
+        [pcluster('layer_bucket: mirror, layer_key: "a\\nb"')],
+        "10: fleet.parallelcluster.layer_key: 'a\\nb' is not a key of S3 without blanks, such as "
+        "a/layer.zip",
+        id="a layer's key of two lines",
+    ),
+    pytest.param(
+        [('"111122223333"', '"١١١١٢٢٢٢٣٣٣٣"')],
+        "2: account: '١١١١٢٢٢٢٣٣٣٣' is not an account id, twelve digits in quotes",
+        id="account in digits of another script",
+    ),
+    pytest.param(
+        [("region: us-east-1", "region: us-esat-1"), ("us-east-1a", "us-esat-1a")],
+        "3: region: 'us-esat-1' is no Region of AWS; did you mean us-west-1 or us-east-1?",
+        id="a Region that does not exist",
+    ),
+    pytest.param(
+        [("  lustre: {", "  bucket: {existing: data, region: moon}\n  lustre: {")],
+        "8: storage.bucket.region: 'moon' is not a Region, such as us-east-1",
+        id="a bucket in no Region",
+    ),
+    pytest.param(
+        [("zone: us-east-1a", "zone_id: us-east-1a")],
+        "5: network.zone_id: 'us-east-1a' is a zone name, not a zone id; write "
+        'ZoneName("us-east-1a") (zone in the institution file)',
+        id="C29 zone name for a zone id",
+    ),
+    pytest.param(
+        [vpc("cidr: 10.0.0.0/255.255.0.0")],
+        "6: network.vpc.cidr: '10.0.0.0/255.255.0.0' is not an address range: AWS takes a "
+        "prefix length alone; write 10.0.0.0/16",
+        id="VPC range with a netmask",
+    ),
+    pytest.param(
+        [vpc("cidr: 10.0.0.0")],
+        "6: network.vpc.cidr: '10.0.0.0' is not an address range: it has no prefix "
+        "length; write 10.0.0.0/16",
+        id="VPC range without a length",
+    ),
+    pytest.param(
+        [vpc("cidr: 127.0.0.0/16")],
+        "6: network.vpc.cidr: 127.0.0.0/16 is in 127.0.0.0/8, which no VPC can have; take "
+        "a range of 10.0.0.0/8",
+        id="VPC range of loopback",
+    ),
+    pytest.param(
+        [vpc("cidr: 169.254.0.0/16")],
+        "6: network.vpc.cidr: 169.254.0.0/16 is in 169.254.0.0/16, which no VPC can have; "
+        "take a range of 10.0.0.0/8",
+        id="VPC range of link-local addresses",
+    ),
+    pytest.param(
+        [vpc("cidr: 0.0.0.0/16")],
+        "6: network.vpc.cidr: 0.0.0.0/16 is in 0.0.0.0/8, which no VPC can have; take a "
+        "range of 10.0.0.0/8",
+        id="VPC range of this network",
+    ),
+    pytest.param(
+        [vpc("cidr: 240.0.0.0/16")],
+        "6: network.vpc.cidr: 240.0.0.0/16 is in 240.0.0.0/4, which no VPC can have; take "
+        "a range of 10.0.0.0/8",
+        id="VPC range of class E",
+    ),
+    pytest.param(
+        [existing_vpc(cidr="127.0.0.0/16")],
+        "6: network.existing.cidr: 127.0.0.0/16 is in 127.0.0.0/8, which no VPC can have; "
+        "take a range of 10.0.0.0/8",
+        id="existing VPC with a reserved range",
+    ),
+    pytest.param(
+        [existing_vpc(", compute_subnet_cidr: 192.168.0.0/24")],
+        "6: network.existing.compute_subnet_cidr: 192.168.0.0/24 is not in cidr, "
+        "10.0.0.0/16; correct one of them, and of a VPC with several ranges give the one "
+        "that holds the subnet",
+        id="subnet outside its VPC",
+    ),
+    pytest.param(
+        [existing_vpc(", compute_subnet_cidr: junk")],
+        "6: network.existing.compute_subnet_cidr: 'junk' is not an address range: "
+        "Expected 4 octets in 'junk'; write 10.0.0.0/16",
+        id="subnet range that is none",
+    ),
+    pytest.param(
+        [
+            existing_vpc(
+                ", efa_security_group_id: sg-0123456789abcdef0, "
+                "efa_group_allows_itself: true, "
+                "egress_security_group_id: sg-0123456789abcdef0"
+            )
+        ],
+        "6: network.existing.egress_security_group_id: is also efa_security_group_id, and "
+        "a node takes a group once; leave it out and one is made",
+        id="one group for both",
+    ),
+    pytest.param(
+        [vpc("cidr: 10.0.0.0/28")],
+        "6: network.vpc.cidr: cidr is 10.0.0.0/28 and a NAT gateway needs a public subnet "
+        "beside the compute subnet; use a /27 or larger, or internet 'isolated'",
+        id="F13 no room for a NAT gateway",
+    ),
+    pytest.param(
+        [vpc("cidr: 10.0.0.0/28, internet: isolated")],
+        "6: network.vpc.cidr: the compute subnet 10.0.0.0/28 has 11 addresses (5 more are "
+        "AWS's) and 20 are needed; use a cidr of /26, or fewer nodes, or efa_interface: "
+        "efa-only",
+        id="F13 no room for the endpoints",
+    ),
+    pytest.param(
+        [fleet("head_node: {ssh: {allowed_cidr: pl-0123456789abcdef0}}")],
+        "10: fleet.head_node.ssh.allowed_cidr: 'pl-0123456789abcdef0' is not an address "
+        "range: Expected 4 octets in 'pl-0123456789abcdef0'; write 10.0.0.0/16",
+        id="SSH range that is none",
+    ),
+    pytest.param(
+        [fleet("head_node: {ssh: {key_name: '', allowed_cidr: 10.0.0.0/24}}")],
+        "10: fleet.head_node.ssh.key_name: '' is not the name of an EC2 key pair",
+        id="key pair without a name",
+    ),
+    pytest.param(
+        [described(vcpus=191)],
+        "10: instance_types.p9.48xlarge.vcpus: 191 is no multiple of sockets (2) x "
+        "threads_per_core (2); use 188 or 192",
+        id="vCPUs that the sockets do not share",
+    ),
+    pytest.param(
+        [described(vcpus=1)],
+        "10: instance_types.p9.48xlarge.vcpus: 1 is no multiple of sockets (2) x "
+        "threads_per_core (2); use 4",
+        id="fewer vCPUs than threads",
+    ),
+    pytest.param(
+        [described(", efa_cards: [9]")],
+        "10: instance_types.p9.48xlarge.efa_cards: efa_cards names [9]; the network cards "
+        "are 0 to 0",
+        id="EFA on a card that is not there",
+    ),
+    pytest.param(
+        [described(", efa_cards: [0, 0]")],
+        "10: instance_types.p9.48xlarge.efa_cards: efa_cards is not in rising order, each "
+        "card once",
+        id="EFA twice on a card",
+    ),
+    pytest.param(
+        [described(", efa_cards: [-1]")],
+        "10: instance_types.p9.48xlarge.efa_cards: efa_cards names [-1]; the network "
+        "cards are 0 to 0",
+        id="EFA on a card below the first",
+    ),
+    pytest.param(
+        [described(", gpus: 8")],
+        "10: instance_types.p9.48xlarge.gpus: gpus, gpu_name and gpu_memory_mib go "
+        "together: give all three or none",
+        id="GPUs without a name",
+    ),
+    pytest.param(
+        [described(", nvlink: true")],
+        "10: instance_types.p9.48xlarge.nvlink: nvlink joins GPUs, and there are 0: leave it out",
+        id="NVLink without GPUs",
+    ),
+    pytest.param(
+        [described(", gpus: 8, gpu_memory_mib: 1, gpu_name: 'H200 x=1'")],
+        "10: instance_types.p9.48xlarge.gpu_name: 'H200 x=1' is not a Slurm type: a "
+        "lower-case letter, then up to 31 lower-case letters, digits, _ and -",
+        id="a GPU name that Slurm cannot take",
+    ),
+    pytest.param(
+        [described(", network_cards: 1000000000")],
+        "10: instance_types.p9.48xlarge.network_cards: 1000000000 is above 128, the most allowed",
+        id="more cards than any type has",
+    ),
+    pytest.param(
+        [described(name="junk")],
+        "10: instance_types.junk: 'junk' is not an instance type: family, dot and size in "
+        "lower case, such as p5en.48xlarge",
+        id="a type without a dot",
+    ),
+    pytest.param(
+        [described(name="p5.48xlarge", vcpus=4)],
+        "10: instance_types.p5.48xlarge: trainshed's own table has p5.48xlarge with vcpus "
+        "192, not 4; leave the description out",
+        id="a type that the table has otherwise",
+    ),
+    pytest.param(
+        ULTRASERVER,
+        "15: fleet.queues.train.capacity.kind: p6e-gb200.36xlarge is sold only as part of "
+        "an UltraServer, in Capacity Blocks; take capacity_block",
+        id="an UltraServer on demand",
+    ),
+    pytest.param(
+        [*ULTRASERVER, capacity("{kind: spot}")],
+        "15: fleet.queues.train.capacity.kind: p6e-gb200.36xlarge is sold only as part of "
+        "an UltraServer, in Capacity Blocks; take capacity_block",
+        id="an UltraServer as Spot",
+    ),
+    pytest.param(
+        [*ULTRASERVER, capacity(CREATE + "}")],
+        "15: fleet.queues.train.capacity.kind: p6e-gb200.36xlarge is sold only as part of "
+        "an UltraServer, in Capacity Blocks; take capacity_block",
+        id="an UltraServer reserved here",
+    ),
+    pytest.param(
+        [*ULTRASERVER, capacity(BLOCK + "}")],
+        "14: fleet.queues.train.max_nodes: 4 nodes of cr-0123456789abcdef0, an "
+        "UltraServer's Capacity Block, which has 9 or 18 of p6e-gb200 and is used as a "
+        "whole; use 9 or 18",
+        id="a part of an UltraServer's block",
+    ),
+    pytest.param(
+        [*ULTRASERVER, ("max_nodes: 4", "max_nodes: 9"), capacity(BLOCK + ", nodes: 10}")],
+        "15: fleet.queues.train.capacity.nodes: 10 nodes of cr-0123456789abcdef0, an "
+        "UltraServer's Capacity Block, which has 9 or 18 of p6e-gb200 and is used as a "
+        "whole; use 9 or 18",
+        id="an UltraServer's block of 10",
+    ),
+    pytest.param(
+        [two_queues(RESERVED + "}", RESERVED + "}", kind="p4d.24xlarge")],
+        "16: fleet.queues.two.instance_type: p4d.24xlarge and, in queue train, "
+        "p5.48xlarge are to run in cr-0123456789abcdef0; a reservation has one instance "
+        "type: take another reservation",
+        id="one reservation for two types",
+    ),
+    pytest.param(
+        [two_queues(RESERVED + ", nodes: 8}", RESERVED + ", nodes: 9}")],
+        "18: fleet.queues.two.capacity.nodes: 9 here and 8 in queue train, of one "
+        "reservation, cr-0123456789abcdef0; write the same in both, or in one of them "
+        "alone",
+        id="one reservation of two sizes",
+    ),
+    pytest.param(
+        [two_queues(RESERVED + ", zone: us-east-1a}", RESERVED + ", zone: use1-az2}")],
+        "18: fleet.queues.two.capacity.zone: use1-az2 here and us-east-1a in queue train, "
+        "of one reservation, cr-0123456789abcdef0; write the same in both, or in one of "
+        "them alone",
+        id="one reservation in two zones",
+    ),
+    pytest.param(
+        [two_queues(BLOCK + "}", BLOCK.replace("2027", "2028") + "}")],
+        "18: fleet.queues.two.capacity.end: 2028-03-01T00:00:00Z here and "
+        "2027-03-01T00:00:00Z in queue train, of one reservation, cr-0123456789abcdef0; "
+        "write the same in both, or in one of them alone",
+        id="one block with two ends",
+    ),
+    pytest.param(
+        [two_queues(group(", nodes: 6"), group())],
+        "17: fleet.queues.two.max_nodes: 8 nodes of train, two are above the 6 of the "
+        "reservation arn:aws:resource-groups:us-east-1:111122223333:group/p5; lower "
+        "max_nodes, or reserve more",
+        id="more nodes than a resource group holds",
+    ),
+    pytest.param(
+        [("    train:", "    a-b:"), two_queues(CREATE + "}", CREATE + "}", "a--b")],
+        "15: fleet.queues.a--b: differs from queue a-b in its hyphens alone, and both "
+        "have a reservation, which is named after its queue; take another name",
+        id="two queues with one construct id",
+    ),
+    pytest.param(
+        [capacity(CREATE + ", nodes: 9}")],
+        "14: fleet.queues.train.capacity.nodes: is for an existing reservation, and "
+        "create makes one of the queue's type in the network's zone, with its own nodes; "
+        "leave it out",
+        id="size of a reservation that is still to be made",
+    ),
+    pytest.param(
+        [capacity(RESERVED + ", zone: usw2-az1}")],
+        "14: fleet.queues.train.capacity.zone: the reservation is in usw2-az1 and the "
+        "network in us-east-1a; a cluster stands in the zone of its capacity",
+        id="C28 zone id of a reservation in another Region",
+    ),
+    pytest.param(
+        [capacity(RESERVED + ", zone: narnia}")],
+        "14: fleet.queues.train.capacity.zone: 'narnia' is no Availability Zone; use its "
+        "name, us-east-1a, or id, use1-az4",
+        id="C28 a reservation in no zone",
+    ),
+    pytest.param(
+        [capacity(BLOCK.replace("2027", "0001") + "}")],
+        "14: fleet.queues.train.capacity.end: 0001-03-01T00:00:00Z is in the year 1; use "
+        "one from 2018 to 2099, as in 2027-03-01T11:30:00Z",
+        id="C26 a block of the year 1",
+    ),
+    pytest.param(
+        [
+            (
+                "mb_s_per_tib: 125",
+                "mb_s_per_tib: 125, kms_key_arn: 'arn:aws:kms:eu-west-1:111122223333:key/a'",
+            )
+        ],
+        "8: storage.lustre.kms_key_arn: arn:aws:kms:eu-west-1:111122223333:key/a is of "
+        "the Region eu-west-1, and the institution is of us-east-1; use one of us-east-1",
+        id="key of another Region",
+    ),
+    pytest.param(
+        [alerts("secretsmanager:us-east-1", "secretsmanager:eu-west-1")],
+        "5: alerts.slack_secret_arn: "
+        "arn:aws:secretsmanager:eu-west-1:111122223333:secret:x-AbCdEf is of the Region "
+        "eu-west-1, and the institution is of us-east-1; use one of us-east-1",
+        id="secret of another Region",
+    ),
+    pytest.param(
+        [alerts("111122223333", "999999999999")],
+        "5: alerts.slack_secret_arn: "
+        "arn:aws:secretsmanager:us-east-1:999999999999:secret:x-AbCdEf is of the account "
+        "999999999999, and the institution is of 111122223333; use one of 111122223333",
+        id="secret of another account",
+    ),
+    pytest.param(
+        [database(secret=SECRET.replace("us-east-1", "eu-west-1"))],
+        "10: fleet.accounting.password_secret_arn: "
+        "arn:aws:secretsmanager:eu-west-1:111122223333:secret:x-AbCdEf is of the Region "
+        "eu-west-1, and the institution is of us-east-1; use one of us-east-1",
+        id="database secret of another Region",
+    ),
+    pytest.param(
+        [database(secret=SECRET.replace("x-AbCdEf", "*"))],
+        "10: fleet.accounting.password_secret_arn: "
+        "'arn:aws:secretsmanager:us-east-1:111122223333:secret:*' is not the ARN of a "
+        "secret, arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME",
+        id="a secret that is any",
+    ),
+    pytest.param(
+        [capacity(group(arn=GROUP.replace("111122223333", "999999999999")))],
+        "14: fleet.queues.train.capacity.resource_group_arn: "
+        "arn:aws:resource-groups:us-east-1:999999999999:group/p5 is of the account "
+        "999999999999, and the institution is of 111122223333; use one of 111122223333",
+        id="resource group of another account",
+    ),
+    pytest.param(
+        [pcluster("permissions_boundary_arn: 'arn:aws:iam::999999999999:policy/b'")],
+        "10: fleet.parallelcluster.permissions_boundary_arn: "
+        "arn:aws:iam::999999999999:policy/b is of the account 999999999999, and the "
+        "institution is of 111122223333; use one of 111122223333",
+        id="boundary of another account",
+    ),
+    pytest.param(
+        [policies("'arn:aws-us-gov:iam::aws:policy/AmazonS3ReadOnlyAccess'")],
+        "10: fleet.head_node.policies[0]: "
+        "arn:aws-us-gov:iam::aws:policy/AmazonS3ReadOnlyAccess is of the partition "
+        "aws-us-gov, and the institution is of aws; use one of aws",
+        id="policy of another partition",
+    ),
+    pytest.param(
+        [policies("'arn:aws:iam::aws:policy/x/AdministratorAccess'")],
+        "10: fleet.head_node.policies[0]: 'arn:aws:iam::aws:policy/x/AdministratorAccess' "
+        "is not the ARN of a policy that a node may have; AdministratorAccess, "
+        "PowerUserAccess, IAMFullAccess and the policies of job functions are refused, "
+        "since every job on a node can use the node's rights",
+        id="T13 AdministratorAccess under a path",
+    ),
+    pytest.param(
+        [policies("'arn:aws:iam::aws:policy/job-function/SystemAdministrator'")],
+        "10: fleet.head_node.policies[0]: "
+        "'arn:aws:iam::aws:policy/job-function/SystemAdministrator' is not the ARN of a "
+        "policy that a node may have; AdministratorAccess, PowerUserAccess, "
+        "IAMFullAccess and the policies of job functions are refused, since every job on "
+        "a node can use the node's rights",
+        id="T13 policy of a job function",
+    ),
+    pytest.param(
+        [policies("'arn:aws:iam::aws:policy/A'", "'arn:aws:iam::aws:policy/A'")],
+        "10: fleet.head_node.policies[1]: arn:aws:iam::aws:policy/A is listed twice; leave one out",
+        id="a policy listed twice",
+    ),
+    pytest.param(
+        [policies(*(f"'arn:aws:iam::111122223333:policy/p{n}'" for n in range(30)))],
+        "10: fleet.head_node.policies: 30 policies; a role takes 22 beside those that "
+        "every node has: join some into one policy",
+        id="more policies than a role takes",
+    ),
+    pytest.param(
+        [top("tags: {'': x}")],
+        "4: tags.: the key has 0 characters; write one of 1 to 128",
+        id="a tag without a key",
+    ),
+    pytest.param(
+        [top("tags: {'Own<er>': x}")],
+        "4: tags.Own<er>: the key holds '<'; use letters, digits, spaces and _.:/=+-@ alone",
+        id="a tag with brackets",
+    ),
+    pytest.param(
+        [top('tags: {a: "x\\ny"}')],
+        "4: tags.a: the value holds '\\n'; use letters, digits, spaces and _.:/=+-@ alone",
+        id="a tag of two lines",
+    ),
+    pytest.param(
+        [top("tags: {Owner: a, owner: b}")],
+        "4: tags.owner: differs from 'Owner' in case alone, and IAM has one tag of a "
+        "name; leave one out",
+        id="two tags of one name",
+    ),
+    pytest.param(
+        [top(f"tags: {{a: {'x' * 300}}}")],
+        "4: tags.a: the value has 300 characters; write one of 0 to 256",
+        id="a tag of 300 characters",
+    ),
+    pytest.param(
+        [fleet("cluster_name: uni-cluster")],
+        "10: fleet.cluster_name: 'uni-cluster' is the name of one of the institution's "
+        "own stacks, uni-foundation and uni-cluster, and ParallelCluster makes a stack "
+        "of the cluster's name; take another",
+        id="cluster named like a stack",
+    ),
+    pytest.param(
+        [fleet("cluster_name: Uni-Foundation")],
+        "10: fleet.cluster_name: 'Uni-Foundation' is the name of one of the institution's "
+        "own stacks, uni-foundation and uni-cluster, and ParallelCluster makes a stack "
+        "of the cluster's name; take another",
+        id="cluster named like the foundation",
+    ),
+    pytest.param(
+        [queue("nvme_dir: /etc")],
+        "14: fleet.queues.train.nvme_dir: /etc belongs to the system; use another, such "
+        "as /opt/dlami/nvme",
+        id="I115 scratch over the system",
+    ),
+    pytest.param(
+        [queue("nvme_dir: /home")],
+        "14: fleet.queues.train.nvme_dir: /home would hide the users' homes; use another, "
+        "such as /opt/dlami/nvme",
+        id="I115 scratch over the homes",
+    ),
+    pytest.param(
+        [queue("nvme_dir: /opt/slurm")],
+        "14: fleet.queues.train.nvme_dir: /opt/slurm belongs to the system; use another, "
+        "such as /opt/dlami/nvme",
+        id="I115 scratch over Slurm",
+    ),
+    pytest.param(
+        [queue("nvme_dir: /opt/aws/bin")],
+        "14: fleet.queues.train.nvme_dir: /opt/aws/bin belongs to the system, as all of "
+        "/opt/aws does; use another, such as /opt/dlami/nvme",
+        id="I115 scratch over ParallelCluster's tools",
+    ),
+    pytest.param(
+        [queue("nvme_dir: /tmp/x")],
+        "14: fleet.queues.train.nvme_dir: /tmp/x lies below /tmp, which is emptied at "
+        "each boot; use another, such as /opt/dlami/nvme",
+        id="I115 scratch that is emptied at boot",
+    ),
+    pytest.param(
+        [queue("nvme_dir: /opt/../etc")],
+        "14: fleet.queues.train.nvme_dir: /opt/../etc has '.' or '..' in it; write it out",
+        id="I115 scratch around a reserved directory",
+    ),
+    pytest.param(
+        [existing_lustre("fs-0123456789abcdef0.fsx.eu-west-1.amazonaws.com")],
+        "8: storage.existing.dns_name: fs-0123456789abcdef0.fsx.eu-west-1.amazonaws.com "
+        "is not in us-east-1; write fs-0123456789abcdef0.fsx.us-east-1.amazonaws.com",
+        id="D57 name of a file system in another Region",
+    ),
+    pytest.param(
+        [existing_lustre("fs-0123456789abcdef0.fsx.; rm -rf /")],
+        "8: storage.existing.dns_name: 'fs-0123456789abcdef0.fsx.; rm -rf /' is not the "
+        "DNS name of a file system, such as "
+        "fs-0123456789abcdef0.fsx.us-east-1.amazonaws.com",
+        id="D57 name of a file system with a command",
+    ),
+    pytest.param(
+        [
+            (
+                "  lustre: {",
+                "  bucket: {existing: data, region: us-west-2}\n"
+                "  links: {In: {path: /in, prefix: in/, direction: import, bucket: data}}\n"
+                "  lustre: {",
+            )
+        ],
+        "9: storage.links.In.direction: 'import' needs a bucket in us-east-1, and "
+        "storage.bucket is in us-west-2; use direction export, or copy the bucket",
+        id="D48 the bucket by its name",
+    ),
+    pytest.param(
+        [alerts(ROUTES, "info: C0OPS00000, institutions: {nobody: {critical: C0FULL0000}}}")],
+        "6: alerts.routes.institutions.nobody: 'nobody' is not this institution, and only "
+        "its alerts come here; write uni, or leave it out",
+        id="routes of another institution",
+    ),
+    pytest.param(
+        [
+            alerts(
+                ROUTES,
+                "info: C0OPS00000, quiet_hours: {start: '22:00', end: '22:00', timezone: UTC, "
+                "channel: C0QUIET000}}",
+            )
+        ],
+        "6: alerts.routes.quiet_hours.end: is 22:00, as start is, so there are no quiet "
+        "hours; use another time",
+        id="quiet hours of no length",
+    ),
+    pytest.param(
+        [alerts("[hpc@example.edu]", "[a@b.co, A@b.co]")],
+        "7: alerts.operators[1]: A@b.co is listed twice; leave one out",
+        id="F13 an operator listed twice",
+    ),
+    pytest.param(
+        [alerts("example.edu]", "example.edu]\n  runbook_url: 'javascript:alert(1)'")],
+        "8: alerts.runbook_url: 'javascript:alert(1)' is not the address of a page, such "
+        "as https://hpc.example.edu/runbooks",
+        id="runbooks that are a script",
+    ),
+    pytest.param(
+        [database(user="a b;c")],
+        "10: fleet.accounting.user: 'a b;c' is not a database user: up to 32 letters, "
+        "digits, _ . $ @ -",
+        id="a database user with a blank",
+    ),
+    pytest.param(
+        [database(host="h:99999")],
+        "10: fleet.accounting.host: 'h:99999' is not a host, with its port (1 to 65535) "
+        "where that is not 3306, without scheme: db.example.edu:3306",
+        id="a port above all ports",
+    ),
+    pytest.param(
+        [pcluster("suppress_validators: [junk]")],
+        "10: fleet.parallelcluster.suppress_validators[0]: 'junk' is not ALL or a "
+        "validator, such as type:AmiOsCompatibleValidator",
+        id="a validator that is none",
+    ),
+    pytest.param(
+        [("  lustre: {", "  bucket: {existing: a..b}\n  lustre: {")],
+        "8: storage.bucket.existing: 'a..b' is not a bucket name: 3 to 63 lower-case "
+        "letters, digits, dots and hyphens, no dot beside another dot or a hyphen, no IP "
+        "address, and none of S3's reserved beginnings and ends",
+        id="bucket with two dots",
+    ),
+    pytest.param(
+        [("  lustre: {", "  bucket: {existing: 192.168.1.1}\n  lustre: {")],
+        "8: storage.bucket.existing: '192.168.1.1' is not a bucket name: 3 to 63 "
+        "lower-case letters, digits, dots and hyphens, no dot beside another dot or a "
+        "hyphen, no IP address, and none of S3's reserved beginnings and ends",
+        id="bucket like an address",
+    ),
+    pytest.param(
+        [("  lustre: {", "  bucket: {existing: a.-b}\n  lustre: {")],
+        "8: storage.bucket.existing: 'a.-b' is not a bucket name: 3 to 63 lower-case "
+        "letters, digits, dots and hyphens, no dot beside another dot or a hyphen, no IP "
+        "address, and none of S3's reserved beginnings and ends",
+        id="bucket with a dot beside a hyphen",
+    ),
+    pytest.param(
+        [("  lustre: {", "  bucket: {existing: foo-s3alias}\n  lustre: {")],
+        "8: storage.bucket.existing: 'foo-s3alias' is not a bucket name: 3 to 63 "
+        "lower-case letters, digits, dots and hyphens, no dot beside another dot or a "
+        "hyphen, no IP address, and none of S3's reserved beginnings and ends",
+        id="bucket that is an alias",
+    ),
 ]
 
 
@@ -364,6 +1059,41 @@ def test_wrong_input_is_refused_with_its_line_key_and_mend(
 ) -> None:
     found = faults(tmp_path, edited(*edits))
     assert expected in found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        pytest.param(vpc("cidr: 100.64.0.0/16"), id="shared address space"),
+        pytest.param(existing_vpc(cidr="52.0.0.0/16"), id="existing VPC with a public range"),
+        pytest.param(
+            existing_vpc(", compute_subnet_cidr: 10.0.64.0/18"), id="subnet inside its VPC"
+        ),
+        pytest.param(vpc("cidr: 10.0.0.0/26, internet: isolated"), id="room for the endpoints"),
+        pytest.param(described(vcpus=188), id="a type of its own"),
+        pytest.param(
+            top(
+                "instance_types:\n  m7i.2xlarge: {vcpus: 8, memory_mib: 32768, "
+                "interfaces_per_card: 4}"
+            ),
+            id="a type as the table has it",
+        ),
+        pytest.param(two_queues(RESERVED + ", nodes: 8}", RESERVED + "}"), id="one reservation"),
+        pytest.param(queue("nvme_dir: /mnt/scratch"), id="scratch below a reserved directory"),
+        pytest.param(alerts(ROUTES, "info: C0OPS00000, institutions: {uni: {}}}"), id="own routes"),
+        pytest.param(alerts("runbook", "runbook"), id="alerts"),
+        pytest.param(top("tags: {Kostenstelle Müller: '4711 / a.b:c=d+e-f@g_h'}"), id="a tag"),
+    ],
+)
+def test_this_file_is_right(tmp_path: Path, edit: tuple[str, str]) -> None:
+    path = tmp_path / "uni.yaml"
+    path.write_text(edited(edit))
+    load(path)
+
+
+def test_a_price_from_python_is_finite() -> None:
+    with pytest.raises(ValidationError, match="finite number"):
+        Spot(max_price_usd_per_hour=float("inf"))
 
 
 def test_all_faults_are_told_at_once_in_the_order_of_their_lines(tmp_path: Path) -> None:

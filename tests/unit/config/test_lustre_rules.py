@@ -248,6 +248,29 @@ def faults(record: type[Lustre | Storage], keys: dict[str, Any]) -> list[str]:
             id="D60 address without network",
         ),
         pytest.param(
+            {
+                **SSD,
+                "root_squash": {
+                    "no_squash_nids": ("10.0.0.[1-9]@tcp", "10.0.0.[9-1]@tcp", "10.0.[[.1@tcp")
+                },
+            },
+            [
+                "root_squash.no_squash_nids[1]: '10.0.0.[9-1]@tcp' is not a Lustre network id; "
+                "write an address or a range, such as 10.0.1.[4-9]@tcp",
+                "root_squash.no_squash_nids[2]: '10.0.[[.1@tcp' is not a Lustre network id; "
+                "write an address or a range, such as 10.0.1.[4-9]@tcp",
+            ],
+            id="D53 ranges that are none",
+        ),
+        pytest.param(
+            {**SSD, "root_squash": {"no_squash_nids": ("999.0.0.1@tcp",)}},
+            [
+                "root_squash.no_squash_nids[0]: '999.0.0.1@tcp' is not a Lustre network id; "
+                "write an address or a range, such as 10.0.1.[4-9]@tcp"
+            ],
+            id="D53 an address that is none",
+        ),
+        pytest.param(
             {**SSD, "root_squash": {"no_squash_nids": tuple(f"10.0.0.{n}@tcp" for n in range(65))}},
             [
                 "root_squash.no_squash_nids: 65 network ids, above 64; "
@@ -313,6 +336,67 @@ def test_fsx_would_refuse_this_file_system(keys: dict[str, Any], messages: list[
                 "use another, such as /fsx"
             ],
             id="I115 below a kernel file system",
+        ),
+        pytest.param(
+            {"lustre": SSD, "mount_dir": "/usr/local"},
+            [
+                "mount_dir: /usr/local belongs to the system, as all of /usr does; "
+                "use another, such as /fsx"
+            ],
+            id="I115 below a directory of the system",
+        ),
+        pytest.param(
+            {"lustre": SSD, "mount_dir": "/opt/aws"},
+            [
+                "mount_dir: /opt/aws belongs to the system, as all of /opt/aws does; "
+                "use another, such as /fsx"
+            ],
+            id="I115 tools of ParallelCluster",
+        ),
+        pytest.param(
+            {"lustre": SSD, "mount_dir": "/tmp/fsx"},
+            [
+                "mount_dir: /tmp/fsx lies below /tmp, which is emptied at each boot; "
+                "use another, such as /fsx"
+            ],
+            id="I115 below what is emptied at boot",
+        ),
+        pytest.param(
+            {"lustre": SSD, "mount_dir": f"/{'a' * 5000}"},
+            ["mount_dir: has 5001 characters; a path has 4095 at most"],
+            id="I115 longer than a path",
+        ),
+        pytest.param(
+            {"lustre": SSD, "links": {"A": link(f"/{'a' * 5000}")}},
+            ["links.A.path: has 5001 characters; a path has 4095 at most"],
+            id="D46 longer than a path",
+        ),
+        pytest.param(
+            {"lustre": SSD, "links": {"A": link(prefix=f"{'a' * 1100}/")}},
+            [
+                "links.A.prefix: has 1101 bytes, and a key of S3 has 1024 at most, its last name "
+                "included; use a shorter one"
+            ],
+            id="D46 longer than a key",
+        ),
+        pytest.param(
+            {"lustre": SSD, "links": {"A": link(prefix="a//b/")}},
+            [
+                "links.A.prefix: 'a//b/' has an empty name, '.' or '..' between its slashes, as "
+                "no folder is called; use another"
+            ],
+            id="D46 prefix that no folder can have",
+        ),
+        pytest.param(
+            {
+                "lustre": SSD,
+                "links": {"A": link("/a", "a/", bucket="other"), "ABucket": link("/b", "b/")},
+            },
+            [
+                "links.ABucket: is the name of link A but for 'Bucket' at the end, which the "
+                "bucket of a link is called here; take another name"
+            ],
+            id="two names for one construct id of a bucket",
         ),
         pytest.param(
             {"lustre": SSD, "mount_dir": "/fsx/../opt"},
@@ -453,6 +537,8 @@ def test_this_storage_is_refused(keys: dict[str, Any], messages: list[str]) -> N
             {"existing": {**EXISTING, "dns_name": TOKEN, "file_system_id": TOKEN}}, id="tokens"
         ),
         pytest.param({"lustre": SSD, "mount_dir": TOKEN}, id="mount directory token"),
+        pytest.param({"lustre": SSD, "mount_dir": "/home"}, id="the users' homes"),
+        pytest.param({"lustre": SSD, "mount_dir": "/opt/data"}, id="beside the system's"),
         pytest.param(
             {"lustre": SSD, "links": {"A": link("/a", "a/"), "B": link("/ab", "ab/")}},
             id="D46 names that begin alike do not overlap",

@@ -47,6 +47,7 @@ def test_a_prepared_account_is_ready(
     s3.create_bucket(Bucket="my-bucket")
     secret = account.client("secretsmanager").create_secret(Name="slurm", SecretString="x")["ARN"]
     made = institution(
+        account='"123456789012"',
         network=f"""
         zone: us-east-1a
         existing: {{vpc_id: {vpc}, cidr: 10.0.0.0/16, compute_subnet_id: {subnet},

@@ -129,6 +129,29 @@ FIRING: dict[str, tuple[Change, dict[str, Any], str]] = {
         f"{SETTINGS}[1].TASKPLUGIN: is a setting that ParallelCluster keeps for itself; "
         "leave it out",
     ),
+    "a setting that is two lines": (
+        settings({"PartitionName": "x\nProlog=/x"}),
+        {},
+        f"{SETTINGS}[0].PartitionName: 'x\\nProlog=/x' has a character that does not print; write "
+        "it on one line",
+    ),
+    "a setting that holds another": (
+        settings({"PartitionName": "x Nodes=ALL"}),
+        {},
+        f"{SETTINGS}[0].PartitionName: 'x Nodes=ALL' holds a setting of its own, Nodes; give that "
+        "one a key of its own",
+    ),
+    "a file of settings": (
+        settings({"Include": "/etc/x"}),
+        {},
+        f"{SETTINGS}[0].Include: reads a file that no check sees; write its lines as settings here",
+    ),
+    "a setting of a queue that is no name": (
+        put(f"{Q}.CustomSlurmSettings", {"AllowQos=a Nodes": "ALL"}),
+        {},
+        f"{QUEUE}.CustomSlurmSettings.AllowQos=a Nodes: 'AllowQos=a Nodes' is no name of a "
+        "setting; use one such as MaxJobCount, and give each setting a key of its own",
+    ),
     "a setting denied beside a database": (
         both(DATABASE, settings({"JobAcctGatherType": "jobacct_gather/linux"})),
         {},

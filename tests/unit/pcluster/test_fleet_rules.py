@@ -21,7 +21,7 @@ from trainshed.config import (
     Spot,
 )
 from trainshed.config.faults import dotted
-from trainshed.pcluster import fleet_faults
+from trainshed.pcluster import fleet_faults, has_own_boundary, unknown_types
 
 MakeFleet = Callable[..., Fleet]
 
@@ -45,6 +45,85 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         options(extra_slurm_settings={"prolog": "/x"}),
         "parallelcluster.extra_slurm_settings.prolog: is a setting that ParallelCluster keeps for "
         "itself; leave it out",
+    ),
+    "setting whose name is two": (
+        options(extra_slurm_settings={"MaxJobCount=1 Prolog": "/x"}),
+        "parallelcluster.extra_slurm_settings.MaxJobCount=1 Prolog: 'MaxJobCount=1 Prolog' is no "
+        "name of a setting; use one such as MaxJobCount, and give each setting a key of its own",
+    ),
+    "setting without a name": (
+        options(extra_slurm_settings={"": ""}),
+        "parallelcluster.extra_slurm_settings.: '' is no name of a setting; use one such as "
+        "MaxJobCount, and give each setting a key of its own",
+    ),
+    "setting on two lines": (
+        options(extra_slurm_settings={"MaxJobCount": "1\nProlog=/x"}),
+        "parallelcluster.extra_slurm_settings.MaxJobCount: '1\\nProlog=/x' has a character that "
+        "does not print; write it on one line",
+    ),
+    "setting that takes in the next line": (
+        options(extra_slurm_settings={"MaxJobCount": "1 \\"}),
+        "parallelcluster.extra_slurm_settings.MaxJobCount: '1 \\\\' ends in a backslash, which "
+        "takes in the next line; remove it",
+    ),
+    "setting that holds another": (
+        options(extra_slurm_settings={"MaxJobCount": "1 Prolog = /x"}),
+        "parallelcluster.extra_slurm_settings.MaxJobCount: '1 Prolog = /x' holds a setting of its "
+        "own, Prolog; give that one a key of its own",
+    ),
+    "file of settings": (
+        options(extra_slurm_settings={"include": "/etc/x"}),
+        "parallelcluster.extra_slurm_settings.include: reads a file that no check sees; write its "
+        "lines as settings here",
+    ),
+    "partition among the settings": (
+        options(extra_slurm_settings={"PartitionName": "x"}),
+        "parallelcluster.extra_slurm_settings.PartitionName: begins a line of several settings, "
+        "and each of these is a line of its own; leave it out: nodes and partitions follow from "
+        "the queues",
+    ),
+    "setting in two spellings": (
+        options(extra_slurm_settings={"MaxJobCount": 1, "maxjobcount": 2}),
+        "parallelcluster.extra_slurm_settings.maxjobcount: is MaxJobCount once more, since case "
+        "does not count; keep one of them",
+    ),
+    "misspelt validator": (
+        options(suppress_validators=("ALL", "type:KeypairValidator")),
+        "parallelcluster.suppress_validators[1]: 'type:KeypairValidator' is no validator of "
+        "ParallelCluster 3.16.1; did you mean 'type:KeyPairValidator'?",
+    ),
+    "no validator at all": (
+        options(suppress_validators=("type:junk",)),
+        "parallelcluster.suppress_validators[0]: 'type:junk' is no validator of ParallelCluster "
+        "3.16.1; use one such as 'type:EfaValidator'",
+    ),
+    "layer without its bucket": (
+        options(layer_key="pcluster.zip"),
+        "parallelcluster.layer_key: is pcluster.zip, without layer_bucket; name the bucket of your "
+        "mirror too, or leave the key out",
+    ),
+    "layer of another version": (
+        options(layer_bucket="mirror", layer_key="parallelcluster/3.9.0/lambda-layer.zip"),
+        "parallelcluster.layer_key: parallelcluster/3.9.0/lambda-layer.zip is of version 3.9.0; "
+        "the cluster is made with 3.16.1: use the layer of that version",
+    ),
+    "EFA interfaces of a type without EFA": (
+        {"queue_instance_type": "m7i.4xlarge", "queue_efa_interface": "efa"},
+        "queues.train.efa_interface: is efa, and m7i.4xlarge has no EFA; leave it out",
+    ),
+    "EFA interfaces of a queue without EFA": (
+        {"queue_efa": False, "queue_efa_interface": "efa"},
+        "queues.train.efa_interface: is efa, and p5en.48xlarge is without EFA here; leave it out",
+    ),
+    "health check without a GPU": (
+        {"queue_instance_type": "m7i.4xlarge", "queue_gpu_health_check": True},
+        "queues.train.gpu_health_check: is true, and m7i.4xlarge has no GPU that DCGM checks; "
+        "leave it out",
+    ),
+    "health check of Trainium": (
+        {"queue_instance_type": "trn2.48xlarge", "queue_gpu_health_check": True},
+        "queues.train.gpu_health_check: is true, and trn2.48xlarge has no GPU that DCGM checks; "
+        "leave it out",
     ),
     "accounting setting beside the database": (
         {**options(extra_slurm_settings={"AccountingStorageHost": "x"}), "accounting": DATABASE},
@@ -78,11 +157,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"queue_nvme_dir": None},
         "queues.train.nvme_dir: is null; ParallelCluster mounts the local disks in any case, at "
         "/scratch: name the directory",
-    ),
-    "unknown instance type": (
-        {"queue_instance_type": "p9.48xlarge"},
-        "queues.train.instance_type: 'p9.48xlarge' is not in the table of instance types; "
-        "describe it beside them",
     ),
     "too many queues": (
         {"queues": {f"q{n}": queue() for n in range(51)}},
@@ -131,6 +205,47 @@ def test_an_image_of_ones_own_may_be_small(make_fleet: MakeFleet) -> None:
         head_node=HeadNode(root_volume=RootVolume(gib=40)),
     )
     assert messages(fleet) == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"layer_bucket": "mirror", "layer_key": "parallelcluster/3.16.1/lambda-layer.zip"},
+        {"layer_bucket": "mirror", "layer_key": "lambda-layer-7.zip"},
+        {"suppress_validators": ("ALL", "type:EfaValidator")},
+        {"extra_slurm_settings": {"SchedulerParameters": "bf_window=1440,bf_continue"}},
+        {"extra_slurm_settings": {"Comment": "not now: later"}},
+    ],
+    ids=["layer", "layer without a version", "validators", "parameters", "words"],
+)
+def test_what_is_meant_so_is_no_fault(make_fleet: MakeFleet, given: dict[str, Any]) -> None:
+    assert messages(make_fleet(**options(**given))) == []
+
+
+def test_an_unknown_type_is_told_apart_from_the_rules_of_a_file(make_fleet: MakeFleet) -> None:
+    fleet = make_fleet(queue_instance_type="p9.48xlarge")
+    assert messages(fleet) == []
+    (fault,) = unknown_types(fleet, facts.INSTANCE_TYPES)
+    assert f"{dotted(fault.key_path)}: {fault.reason}" == (
+        "queues.train.instance_type: 'p9.48xlarge' is not in the table of instance types; describe "
+        "it under known_types"
+    )
+
+
+@pytest.mark.parametrize(
+    ("keywords", "own"),
+    [
+        ({}, True),
+        (options(permissions_boundary_arn="arn:aws:iam::111122223333:policy/b"), False),
+        ({"head_node": HeadNode(policies=("arn:aws:iam::aws:policy/X",))}, False),
+        ({"queue_policies": ("arn:aws:iam::aws:policy/X",)}, False),
+    ],
+    ids=["neither", "boundary", "head policies", "queue policies"],
+)
+def test_a_boundary_is_made_unless_it_would_take_away_what_was_named(
+    make_fleet: MakeFleet, keywords: dict[str, Any], own: bool
+) -> None:
+    assert has_own_boundary(make_fleet(**keywords)) is own
 
 
 def test_every_fault_is_told_at_once(make_fleet: MakeFleet) -> None:

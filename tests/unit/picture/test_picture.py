@@ -128,7 +128,7 @@ def test_it_names_the_numbers_that_matter() -> None:
 def test_a_capacity_block_shows_its_window() -> None:
     texts = _texts(picture(_read("full")))
     assert f"4 Jan 2027 {DASH} 1 Mar 2027{DOT}56 days" in texts
-    assert "drains 40 minutes before its end" in texts
+    assert "drain 40 minutes before its end" in texts
 
 
 def test_alerts_are_shown_only_where_there_are_some() -> None:

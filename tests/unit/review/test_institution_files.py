@@ -65,7 +65,7 @@ def test_a_new_end_of_a_block_is_live_and_on_the_timeline(tmp_path: Path) -> Non
     (finding,) = found.findings
     assert finding.place == "fleet.queues.compute.capacity.end"
     assert (finding.before, finding.after) == ("2027-03-01T11:30:00Z", "2027-04-01T11:30:00Z")
-    assert finding.sentence == "Warnings and the drain move to the new end."
+    assert finding.sentence == "Warnings move to the new end."
     (span,), (was,) = found.capacity, found.capacity_before
     assert str(was.drain) == "2027-03-01 10:50:00+00:00"
     assert str(span.drain) == "2027-04-01 10:50:00+00:00"

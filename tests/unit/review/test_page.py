@@ -152,7 +152,7 @@ def test_a_timeline_stays_inside_its_frame(width: int) -> None:
     drawing = timeline([SPAN, endless], [before], width=width, name="t")
     for x, span in re.findall(r'<rect [^>]*x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', drawing):
         assert float(x) >= 0 and float(x) + float(span) <= width
-    assert "drains 2027-03-01 10:50 UTC, ends 2027-03-01 11:30 UTC" in drawing
+    assert "drain by 2027-03-01 10:50 UTC, ends 2027-03-01 11:30 UTC" in drawing
     assert "before: until 2027-02-01 00:00 UTC" in drawing
     assert "no end" in drawing
 
