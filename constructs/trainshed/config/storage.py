@@ -62,7 +62,7 @@ class Lustre(Record):
     storage_type: Annotated[Literal["ssd", "hdd"], OnChange.REPLACES_DATA] = "ssd"
     """Kind of disks; hdd only with persistent_1."""
     throughput_mb_s_per_tib: Annotated[int | None, OnChange.REPLACES_DATA] = None
-    """Throughput in MB/s a TiB, for persistent ones. A change makes a new file system in a stack."""
+    """Throughput in MB/s a TiB, for persistent ones. A change makes a new file system."""
     efa: Annotated[bool, OnChange.REPLACES_DATA] = False
     """Serve nodes over EFA, with GPUDirect Storage (persistent_2 ssd). Fixes the throughput."""
     metadata_iops: Annotated[int | None, OnChange.LIVE] = None
