@@ -145,6 +145,28 @@ def test_a_storm_with_answers_that_are_lost_loses_nothing(
     assert lost(notifications, sent) == set()
 
 
+@pytest.mark.slow
+def test_a_storm_through_sns_and_sqs_is_delivered_whole_and_once(
+    notifications: Notifications, alarm: Alarm
+) -> None:
+    dice = random.Random(11)
+    faults = [Answer(500), Answer(429, "rate_limited", 3), Answer(503), RESET]
+    notifications.slack.answers = [
+        dice.choice(faults) if dice.random() < 0.2 else Answer(200) for _ in range(3000)
+    ]
+    bodies, sent = storm(alarm, alarms=500, changes=4)
+    notifications.aws.publish(bodies)
+    notifications.run_queue(notifications.aws)
+
+    assert len(bodies) == 2000
+    assert lost(notifications, sent) == set()
+    for name, moments in shown_moments(notifications).items():
+        latest = [max(moment) for moment in moments]
+        assert latest == sorted(set(latest)), f"{name} is doubled or out of order"
+    assert notifications.aws.dead_letters() == []
+    assert notifications.aws.receive(10) == []
+
+
 class Killed(BaseException):
     """The process is gone: nothing catches it."""
 
