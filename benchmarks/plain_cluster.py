@@ -15,8 +15,9 @@ from aws_cdk import aws_ssm as ssm
 from aws_cdk import custom_resources as cr
 from constructs import Construct
 
+from benchmarks.plain_boundary import boundary_statements
 from benchmarks.plain_configuration import configuration
-from benchmarks.plain_policies import BOUNDARY, provider_statements
+from benchmarks.plain_policies import provider_statements
 
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
 VERSION = "3.16.1"
@@ -70,7 +71,12 @@ class PlainClusterStack(cdk.Stack):
             "Boundary",
             path=f"/parallelcluster/{self.institution}/",
             description="The most that roles of a ParallelCluster cluster may do",
-            statements=[iam.PolicyStatement(actions=BOUNDARY, resources=["*"])],
+            document=iam.PolicyDocument.from_json(
+                {
+                    "Version": "2012-10-17",
+                    "Statement": boundary_statements(cdk.Stack.of(self), self.institution),
+                }
+            ),
         )
         boundary.apply_removal_policy(KEEP)
         self._cluster(self._provider(), head_list, login_list)
