@@ -34,7 +34,7 @@ class ClusterStack(cdk.Stack):
             env=cdk.Environment(account=institution.account, region=institution.region),
             description=f"trainshed: GPU cluster of {institution.name}",
             termination_protection=institution.termination_protection,
-            tags={"trainshed:institution": institution.name, **institution.tags},
+            tags=institution.every_tag,
             **kwargs,
         )
         acknowledge_unread(self)

@@ -30,7 +30,7 @@ class FoundationStack(cdk.Stack):
             env=cdk.Environment(account=institution.account, region=institution.region),
             description=f"trainshed: network and storage of {institution.name}",
             termination_protection=institution.termination_protection,
-            tags={"trainshed:institution": institution.name, **institution.tags},
+            tags=institution.every_tag,
             **kwargs,
         )
         self.network = network_of(self, "Network", institution)

@@ -154,7 +154,7 @@ class TrainingCluster(Construct):
             network=network,
             storage=storage,
             # What the institution's budget counts by; the stacks have it from their own tags.
-            tags={"trainshed:institution": institution.name, **institution.tags},
+            tags=institution.every_tag,
             known_types=institution.known_types,
         )
 

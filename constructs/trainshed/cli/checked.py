@@ -113,5 +113,5 @@ def cluster_configuration(institution: Institution) -> dict[str, Any]:
         institution.fleet,
         references,
         known_types=institution.known_types,
-        tags={"trainshed:institution": institution.name, **institution.tags},
+        tags=institution.every_tag,
     )

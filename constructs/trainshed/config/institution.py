@@ -131,6 +131,11 @@ class Institution(Record):
         return self.fleet.cluster_name or self.name
 
     @property
+    def every_tag(self) -> dict[str, str]:
+        """The institution's tags with the one that names it, which they may overwrite."""
+        return {"trainshed:institution": self.name, **self.tags}
+
+    @property
     def known_types(self) -> Mapping[str, facts.InstanceType]:
         """The table of instance types with the institution's own beside it."""
         return known(self.instance_types)
