@@ -31,7 +31,7 @@ check: $(READY) ## what to run before each commit: style, types, quick tests
 	mypy
 	shellcheck $(SHELL_FILES)
 	shfmt -d -i 2 $(SHELL_FILES)
-	pytest -q -m 'not slow and not slurm and not browser and not aws'
+	pytest -q -n 2 --dist loadgroup -m 'not slow and not slurm and not deploy and not browser and not aws'
 
 test: $(READY) ## everything that CI runs
 	ruff check .
@@ -59,7 +59,7 @@ fix: $(READY) ## format, and mend what can be mended
 
 golden: $(READY) ## rewrite tests/golden and institutions/schema.json; read the diff
 	trainshed schema >institutions/schema.json
-	pytest -q --update-golden -m 'not slow and not slurm and not browser and not aws'
+	pytest -q --update-golden -m 'not slow and not slurm and not deploy and not browser and not aws'
 	trainshed picture institutions/kait.yaml --out docs/kait.svg
 
 lock: $(READY) ## write constraints.txt anew

@@ -29,7 +29,10 @@ main() {
       marks+=" and not ${group%%:*}"
     done
   fi
-  pytest -q -m "$marks" "$@"
+  # Made beforehand, as two processes would make it at once.
+  scripts/pcluster_venv.sh
+  # Two at a time: most tests wait for daemons, wheels or Node.
+  pytest -q -n 2 --dist loadgroup -m "$marks" "$@"
 }
 
 main "$@"

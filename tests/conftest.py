@@ -30,6 +30,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden/")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep in one process what shares a slow start: a file, or one version of real Slurm."""
+    for item in items:
+        parameters = getattr(item, "callspec", None)
+        version = parameters.params.get("slurm_root") if parameters else None
+        group = f"slurm-{version}" if version else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, object], None]:
     """Compare a value with ``tests/golden/NAME``; ``--update-golden`` rewrites the file."""
