@@ -35,6 +35,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from assets.functions.slack_notifier import slack  # noqa: E402
+from assets.functions.slack_notifier.credentials import credentials  # noqa: E402
 from assets.functions.slack_notifier.delivery import Notifier  # noqa: E402
 from assets.functions.slack_notifier.memory import Record  # noqa: E402
 from assets.functions.slack_notifier.routes import parse  # noqa: E402
@@ -130,7 +131,7 @@ def notifications() -> list[dict[str, Any]]:
 def ours(server: SlackServer) -> Callable[[dict[str, Any]], None]:
     """Return a function that delivers one notification with our notifier."""
     slack._SECONDS_BETWEEN_MESSAGES = 0.0
-    known = slack.credentials(server.webhook)
+    known = credentials(server.webhook)
     clock = Clock()
     notifier = Notifier(
         slack.Slack(lambda again: known, clock), parse(json.dumps(ROUTES)), InMemory(), _drop, clock

@@ -50,6 +50,7 @@ def alarm_fields(value: dict[str, Any]) -> dict[str, Any]:
         "institution": notes.get("Institution", ""),
         "fields": tuple(fields),
         "links": _alarm_links(name, arn, region, notes),
+        "first": value.get("OldStateValue") == "INSUFFICIENT_DATA",
     }
 
 
@@ -153,6 +154,7 @@ def as_notification(event: dict[str, Any]) -> dict[str, Any]:
         "AWSAccountId": event.get("account"),
         "NewStateValue": state.get("value"),
         "NewStateReason": state.get("reason"),
+        "OldStateValue": (detail.get("previousState") or {}).get("value"),
         "StateChangeTime": state.get("timestamp"),
         "Trigger": named[0]
         if len(named) == 1

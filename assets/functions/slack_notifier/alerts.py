@@ -37,6 +37,8 @@ class Alert:
     institution: str = ""
     fields: tuple[tuple[str, str], ...] = ()
     links: tuple[tuple[str, str], ...] = ()
+    first: bool = False
+    """Whether it is the first state of an alarm that was never raised."""
 
 
 def read(body: str, fallback_id: str) -> Alert:
@@ -53,6 +55,7 @@ def read(body: str, fallback_id: str) -> Alert:
         sent = utc(_text(envelope.get("Timestamp")))
     else:
         text, subject, message_id, sent = body, "", fallback_id, ""
+    text = text.replace("\r\n", "\n")
     try:
         alert = _alert(text, subject, message_id)
     except Exception as error:  # A shape that nobody foresaw is shown as it came, never dropped.

@@ -13,13 +13,22 @@ from .alerts import Alert
 # docs.slack.dev, "Blocks", "Text object", "Section block", "Header block", read 2026-11-29.
 _HEADER = 150
 _SECTION = 3000
-_FIELD = 2000
 _FIELDS_A_SECTION = 10
+# All texts of a message together, which no page says: chat.postMessage has refused 11,341
+# characters with msg_blocks_too_long (slackapi/bolt-js issues 2509 and 2867, read 2026-11-29).
+_MESSAGE = 9000
 # Ours: what an operator still reads, and far from Slack's 50 blocks.
 _FIELDS = 20
+_NAME = 60
+_VALUES = 2400
+_ADVICE = 700
+_CHART = 300
+_LINKS = 1200
 _FALLBACK = 300
 _CHANGES = 10
-ALERTS_A_DIGEST = 25
+_CHANGES_IN_A_DIGEST = 3
+_ENTRY = 700
+ALERTS_A_DIGEST = 12
 
 _CUT = " … (cut)"
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -47,19 +56,19 @@ class Story:
 def message(story: Story, mention: str = "") -> Payload:
     """Return the whole message of one story."""
     alert = story.alert
-    body = escape(alert.what, _SECTION - 100).strip()
-    blocks: list[Block] = [_header(headline(story))]
-    if body:
-        blocks.append(_section(f"```{body}```" if alert.kind.startswith("JSON") else body))
+    blocks: list[Block] = []
     if alert.chart:
-        blocks.append(_section(f"`{escape(alert.chart, 500)}`"))
+        blocks.append(_section(f"`{escape(alert.chart, _CHART)}`"))
     blocks.append(_section(f"{mention} {_timeline(story)}".strip()))
     if alert.advice and alert.state != "ok":
-        blocks.append(_section(f"*Do:* {escape(alert.advice, _SECTION - 50)}"))
+        blocks.append(_section(f"*Do:* {escape(alert.advice, _ADVICE)}"))
     blocks += _field_sections(alert)
     if alert.links:
-        blocks.append(_section(_links(alert)))
-    blocks.append(_context(story))
+        blocks.append(_section(_links(alert, _LINKS) or "no link"))
+    blocks = [_header(headline(story)), *blocks, _context(story)]
+    body = escape(alert.what, min(_SECTION, _MESSAGE - sum(map(_size, blocks))) - 100).strip()
+    if body:
+        blocks.insert(1, _section(f"```{body}```" if alert.kind.startswith("JSON") else body))
     return {"text": escape(headline(story), _FALLBACK), "blocks": blocks}
 
 
@@ -67,7 +76,7 @@ def reply(story: Story, mention: str = "") -> Payload:
     """Return the line that goes into the thread of a message when its story goes on."""
     alert = story.alert
     parts = [mention, f"*{escape(headline(story), _FALLBACK)}*", _timeline(story)]
-    if alert.what and alert.state != "ok":
+    if alert.what and (alert.state != "ok" or len(story.changes) > 1):
         parts.append(escape(alert.what, 1000))
     return {"text": "\n".join(part for part in parts if part)}
 
@@ -89,7 +98,9 @@ def digest(stories: Sequence[Story], mention: str = "") -> Payload:
 def headline(story: Story) -> str:
     """Return the one line that says what it is and how bad."""
     alert = story.alert
-    word = {"ok": "RESOLVED", "no data": "NO DATA"}.get(alert.state, alert.severity.upper())
+    # A new alarm's first state is no news of an end.
+    good = "OK" if alert.first and not story.since else "RESOLVED"
+    word = {"ok": good, "no data": "NO DATA"}.get(alert.state, alert.severity.upper())
     place = f"{alert.institution}: " if alert.institution else ""
     late = " (late)" if story.late else ""
     return f"{_ICONS[_look(alert)]} {word}{late} {place}{alert.title}"
@@ -125,10 +136,9 @@ def _clusters(text: str) -> Iterator[str]:
     for char in text:
         if "\ud800" <= char <= "\udfff" or (char < " " and char not in "\n\t"):
             char = "\N{REPLACEMENT CHARACTER}"
-        if cluster and (_extends(char) or cluster.endswith("\N{ZERO WIDTH JOINER}")):
-            # A cluster without an end is an attack on the reader: text of combining marks alone.
-            if len(cluster) < 32:
-                cluster += char
+        # A cluster without an end is an attack on the reader: text of combining marks alone.
+        if cluster and len(cluster) < 32 and _joins(cluster, char):
+            cluster += char
             continue
         if cluster:
             yield cluster
@@ -137,12 +147,26 @@ def _clusters(text: str) -> Iterator[str]:
         yield cluster
 
 
-def _extends(char: str) -> bool:
-    return (
-        char in "\N{ZERO WIDTH JOINER}\ufe0e\ufe0f"
-        or "\U0001f3fb" <= char <= "\U0001f3ff"
-        or unicodedata.combining(char) != 0
-    )
+def _joins(cluster: str, char: str) -> bool:
+    """Tell whether a character belongs to the one before it, as a reader sees them.
+
+    The rules of Unicode's Annex 29 that occur in names and chat: marks, emoji sequences, flags,
+    and Hangul in parts, as file names of macOS have it.
+    """
+    last = cluster[-1]
+    if unicodedata.category(char) in ("Mn", "Mc", "Me") or char == "\N{ZERO WIDTH JOINER}":
+        return True
+    if "\U0001f3fb" <= char <= "\U0001f3ff" or "\U000e0020" <= char <= "\U000e007f":
+        return True
+    if _is_flag_letter(char):
+        return _is_flag_letter(last) and len(cluster) == 1
+    if "\u1160" <= char <= "\u11ff":
+        return "\u1100" <= last <= "\u11ff" or "\uac00" <= last <= "\ud7a3"
+    return last == "\N{ZERO WIDTH JOINER}"
+
+
+def _is_flag_letter(char: str) -> bool:
+    return "\U0001f1e6" <= char <= "\U0001f1ff"
 
 
 def _units(text: str) -> int:
@@ -161,6 +185,12 @@ def _header(text: str) -> Block:
     }
 
 
+def _size(block: Block) -> int:
+    """Return the length of all texts of a block."""
+    parts = [block.get("text"), *block.get("fields", ()), *block.get("elements", ())]
+    return sum(_units(part["text"]) for part in parts if part)
+
+
 def _section(text: str) -> Block:
     return {"type": "section", "text": {"type": "mrkdwn", "text": text}}
 
@@ -169,7 +199,7 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _timeline(story: Story) -> str:
+def _timeline(story: Story, most_changes: int = _CHANGES) -> str:
     alert, now = story.alert, story.alert.time
     since = story.since or now
     if not since:
@@ -183,9 +213,9 @@ def _timeline(story: Story) -> str:
     if story.count > 1:
         parts.append(f"raised {story.count} times")
     if len(story.changes) > 1:
-        shown = story.changes[-_CHANGES:]
+        shown = story.changes[-most_changes:]
         steps = [f"{state} {_date(time)}" for time, state in shown]
-        before = ["…"] if len(story.changes) > _CHANGES else []
+        before = ["…"] if len(story.changes) > most_changes else []
         parts.append(f"changes: {' → '.join([*before, *steps])}")
     return " · ".join(parts)
 
@@ -213,8 +243,9 @@ def _date(time: str) -> str:
 def _field_sections(alert: Alert) -> list[Block]:
     fields = [(name, value) for name, value in alert.fields if value]
     shown, hidden = fields[:_FIELDS], len(fields) - _FIELDS
+    limit = min(_VALUES // max(len(shown), 1), 1000)
     texts = [
-        {"type": "mrkdwn", "text": f"*{escape(name, 200)}*\n{escape(value, _FIELD - 300)}"}
+        {"type": "mrkdwn", "text": f"*{escape(name, _NAME)}*\n{escape(value, limit)}"}
         for name, value in shown
     ]
     sections = [
@@ -224,29 +255,29 @@ def _field_sections(alert: Alert) -> list[Block]:
     return [*sections, *([_section(f"… and {hidden} more fields")] if hidden > 0 else [])]
 
 
-def _links(alert: Alert) -> str:
+def _links(alert: Alert, limit: int) -> str:
     """Return whole links only: one that does not fit is left out, and never cut."""
     text = ""
     for label, url in alert.links:
         link = f"<{escape(url, 10_000).replace('|', '%7C')}|{escape(label, 100)}>"
-        if url.startswith("https://") and _units(text) + _units(link) + 3 <= _SECTION:
+        if url.startswith("https://") and _units(text) + _units(link) + 3 <= limit:
             text = f"{text} · {link}" if text else link
-    return text or "no link"
+    return text
 
 
 def _context(story: Story) -> Block:
     alert = story.alert
     parts = (alert.kind, alert.account, alert.region)
-    text = " · ".join(escape(part, 200) for part in parts if part)
+    text = " · ".join(escape(part, 100) for part in parts if part.strip()) or "message"
     return {"type": "context", "elements": [{"type": "mrkdwn", "text": text}]}
 
 
 def _digest_entry(story: Story) -> str:
     alert = story.alert
-    lines = [f"*{escape(_line(headline(story)), _FALLBACK)}*", _timeline(story)]
+    text = f"*{escape(_line(headline(story)), 200)}*\n{_timeline(story, _CHANGES_IN_A_DIGEST)}"
     if alert.chart:
-        lines.append(f"`{escape(alert.chart, 200)}`")
-    elif alert.what and alert.state != "ok":
-        lines.append(escape(_line(alert.what), 300))
-    first = replace(alert, links=alert.links[:2])
-    return "\n".join([*lines, *([_links(first)] if first.links else [])])
+        text += f"\n`{escape(alert.chart, 100)}`"
+    elif alert.what and alert.state != "ok" and _units(text) < _ENTRY - 100:
+        text += f"\n{escape(_line(alert.what), min(300, _ENTRY - _units(text) - 1))}"
+    links = _links(replace(alert, links=alert.links[:2]), _ENTRY - _units(text) - 1)
+    return f"{text}\n{links}" if links else text

@@ -12,37 +12,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .alerts import Alert, read
+from .alerts import read
 from .aws import AwsError
 from .blocks import ALERTS_A_DIGEST, Story, digest, message, reply
+from .errors import PermanentError, SecretError, TransientError
 from .memory import Memory, Record
 from .routes import SEVERITIES, Routes
-from .slack import GONE_ERRORS, Clock, PermanentError, SecretError, Slack, TransientError
+from .slack import GONE_ERRORS, Clock, Slack
+from .work import Incoming, Work, remember, whole, worst
 
 # An alarm that comes back within the hour goes on in its thread.
 _SAME_STORY_SECONDS = 3600
 # Longer than twice the time for which the queue hides a message that was given back.
 _WAIT_SECONDS = 900
 _RECENT_KEYS = 5000
-
-
-@dataclass(frozen=True)
-class Incoming:
-    """One message of the queue."""
-
-    sqs_id: str
-    body: str
-    alert: Alert
-
-
-@dataclass
-class Work:
-    """What is new about one key."""
-
-    record: Record
-    incoming: list[Incoming]
-    story: Story
-    goes_on: bool
 
 
 @dataclass
@@ -59,6 +42,8 @@ class Notifier:
     dead_letter: Callable[[str, str], None]
     clock: Clock
     _recent: dict[str, Record] = field(default_factory=dict)
+    _table_answers: bool = True
+    """Whether the table has answered in this invocation; if not, no time is lost on it again."""
 
     def deliver(self, batch: list[dict[str, Any]]) -> list[str]:
         """Deliver a batch of SQS records; return the ids of those to give back to the queue."""
@@ -66,10 +51,11 @@ class Notifier:
             Incoming(entry["messageId"], entry["body"], read(entry["body"], entry["messageId"]))
             for entry in batch
         ]
-        self.slack.secret(False)
+        self._table_answers = True
         works, failed = self._plan(incoming)
+        units = list(self._units(works))
         blocked: set[str] = set()
-        for channel, unit in self._units(works):
+        for place, (channel, unit) in enumerate(units):
             if channel in blocked:
                 failed += self._give_back(unit)
                 continue
@@ -82,6 +68,8 @@ class Notifier:
             except PermanentError as error:
                 failed += self._bury(unit, error.name)
             except (AwsError, SecretError):
+                # Everything goes back; what follows about the same keys shall wait for it.
+                self._give_back([work for _, rest in units[place:] for work in rest])
                 raise
             except Exception as error:  # One message that nobody foresaw must not stop the others.
                 failed += self._bury(unit, type(error).__name__)
@@ -125,11 +113,12 @@ class Notifier:
     def _work(self, record: Record, entries: list[Incoming]) -> Work:
         alerts = [entry.alert for entry in entries]
         recent = self.clock.time() - record.touched < _SAME_STORY_SECONDS
-        goes_on = record.state in ("alarm", "no data") or (bool(record.state) and recent)
+        ends = alerts[-1].state == "ok" and record.state == "event"
+        goes_on = record.state in ("alarm", "no data") or ends or (bool(record.state) and recent)
         raised = [alert for alert in alerts if alert.state != "ok"]
         since = record.since if goes_on else (raised[0].time if raised else "")
         story = Story(
-            alert=alerts[-1],
+            alert=whole(alerts),
             since=since,
             count=len(raised) + (record.count if goes_on else 0),
             changes=tuple((alert.time, alert.state) for alert in alerts),
@@ -144,8 +133,7 @@ class Notifier:
         for work in sorted(works, key=lambda work: SEVERITIES.index(work.story.alert.severity)):
             alert = work.story.alert
             over = alert.state == "ok" and work.record.severity
-            severity = over or alert.severity
-            channel = self.routes.channel(severity, alert.institution, now)
+            channel = self.routes.channel(over or alert.severity, alert.institution, now)
             by_channel.setdefault(channel, []).append(work)
         for channel, queue in by_channel.items():
             size = ALERTS_A_DIGEST if len(queue) > self.routes.group_above else 1
@@ -159,14 +147,19 @@ class Notifier:
             self._show_one(channel, unit[0])
         now = self.clock.time()
         for work in unit:
-            _remember(work, now)
+            remember(work, now)
         self._save([work.record for work in unit])
 
     def _show_one(self, channel: str, work: Work) -> None:
         record, story = work.record, work.story
         mention = self._mention([work])
-        if work.goes_on and record.ts and self._go_on(work, mention):
-            return
+        # What has become worse is told where that is told, and not in a quieter thread.
+        worse = story.alert.state != "ok" and record.severity not in ("", worst(work))
+        if work.goes_on and record.ts:
+            if not worse and self._go_on(work, mention):
+                return
+            if worse and not record.shared:
+                self._refresh(work)
         payload = message(story, mention)
         if work.goes_on and not self.slack.can_update:
             payload = reply(story, mention)
@@ -250,27 +243,20 @@ class Notifier:
             return self.memory.load(keys)
         except AwsError as error:
             log("the table does not answer; delivering from what this process knows", error=error)
+            self._table_answers = False
             return {key: self._recent.get(key) or Record(key) for key in keys}
 
     def _save(self, records: list[Record]) -> None:
         self._recent |= {record.key: record for record in records}
         while len(self._recent) > _RECENT_KEYS:
             del self._recent[next(iter(self._recent))]
+        if not self._table_answers:
+            return
         try:
             self.memory.save(records, self.clock.time())
         except AwsError as error:
             log("the table does not answer; a restart may show alerts twice", error=error)
-
-
-def _remember(work: Work, now: float) -> None:
-    record, story = work.record, work.story
-    for entry in work.incoming:
-        record.see(entry.alert.message_id)
-    record.touched, record.count, record.since = now, story.count, story.since
-    if story.alert.state != "ok":
-        record.severity = story.alert.severity
-    if not story.late:
-        record.state, record.time = story.alert.state, story.alert.time or record.time
+            self._table_answers = False
 
 
 def log(event: str, **values: object) -> None:

@@ -264,14 +264,17 @@ def _links(
         return ()
     values = {**detail, "region": region}
     path = _PLACE.sub(lambda place: quote(values.get(place[1], ""), safe=""), shape.link)
-    return (("Console", console.page(region, path)),)
+    own = ("runbook", "dashboard") if event["source"] == "trainshed" else ()
+    ours = ((name.capitalize(), detail[name]) for name in own if detail.get(name))
+    return (("Console", console.page(region, path)), *ours)
 
 
 def utc(text: str) -> str:
     """Normalise AWS's several spellings of a time, so that texts sort as times do."""
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        moment = moment.astimezone(UTC)
+    except (ValueError, OverflowError):
         return ""
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -12,10 +12,12 @@ from functools import cache
 from typing import Any
 
 from . import aws
+from .credentials import Credentials, credentials
 from .delivery import Notifier, log
+from .errors import SecretError
 from .memory import Table
 from .routes import parse
-from .slack import Credentials, Slack, credentials
+from .slack import Slack
 
 _SECRET_KEPT_SECONDS = 300
 # What an invocation needs to end in order: the last write to the table and the answer.
@@ -61,6 +63,8 @@ class _Secret:
         now = time.monotonic()
         if again or now - self._read_at > _SECRET_KEPT_SECONDS:
             answer = aws.call("secretsmanager", "GetSecretValue", {"SecretId": self._arn})
+            if "SecretString" not in answer:
+                raise SecretError("the Slack secret is binary; store it as text")
             self._known, self._read_at = credentials(answer["SecretString"]), now
         return self._known
 

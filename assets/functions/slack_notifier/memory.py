@@ -83,8 +83,8 @@ class Table:
             request = {self.name: {"Keys": now, "ConsistentRead": True}}
             answer = aws.call("dynamodb", "BatchGetItem", {"RequestItems": request})
             for item in answer.get("Responses", {}).get(self.name, []):
-                record = _record(item)
-                records[record.key] = record
+                if record := _record(item):
+                    records[record.key] = record
             pending += answer.get("UnprocessedKeys", {}).get(self.name, {}).get("Keys", [])
         raise aws.AwsError("dynamodb BatchGetItem: always leaves keys unprocessed")
 
@@ -107,11 +107,23 @@ class Table:
         raise aws.AwsError("dynamodb BatchWriteItem: always leaves items unprocessed")
 
 
-def _record(item: dict[str, Any]) -> Record:
-    """Read an item; what another version of this module wrote beside our fields is left out."""
-    known = {part.name for part in fields(Record)}
-    values = json.loads(item["record"]["S"])
-    return Record(**{name: value for name, value in values.items() if name in known})
+def _record(item: dict[str, Any]) -> Record | None:
+    """Read an item; what another version of this module wrote beside our fields is left out.
+
+    None: it cannot be read, and shall hold up nothing; its story begins anew.
+    """
+    kinds = {part.name: type(getattr(Record(""), part.name)) for part in fields(Record)}
+    try:
+        values = json.loads(item["record"]["S"])
+        known = {name: value for name, value in values.items() if name in kinds}
+        whole = all(isinstance(value, _also_int(kinds[name])) for name, value in known.items())
+        return Record(**known) if whole else None
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _also_int(kind: type) -> tuple[type, ...]:
+    return (int, float) if kind is float else (kind,)
 
 
 def _item(record: Record, expires: str) -> dict[str, Any]:

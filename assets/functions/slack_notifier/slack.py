@@ -12,10 +12,12 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.client import HTTPException, HTTPMessage
+from http.client import HTTPException, HTTPMessage, InvalidURL
 from typing import Any, Protocol
 
-API = "https://slack.com/api/"
+from .credentials import Credentials
+from .errors import PermanentError, SlackError, TransientError
+
 # "1 per second" a channel, bursts tolerated: docs.slack.dev "Rate limits", read 2026-11-29.
 _SECONDS_BETWEEN_MESSAGES = 1.0
 _ATTEMPTS = 4
@@ -24,39 +26,40 @@ _ERROR_NAME = re.compile(r"[a-z][a-z_]{1,60}")
 _TRANSIENT_ERRORS = {
     "fatal_error",
     "internal_error",
+    "org_login_required",
     "rate_limited",
     "ratelimited",
     "request_timeout",
     "rollup_error",
     "service_unavailable",
+    "team_added_to_org",
 }
+# RFC 9110: what a proxy on the way says of a request that it did not pass on.
+_TRANSIENT_STATUSES = {408, 425}
 CREDENTIAL_ERRORS = {
     "account_inactive",
     "invalid_auth",
     "invalid_token",
+    "malformed_address",
     "no_service",
     "no_team",
+    "no_webhook_for_channel",
     "not_authed",
     "token_expired",
     "token_revoked",
 }
-GONE_ERRORS = {"cant_update_message", "edit_window_closed", "message_not_found", "thread_not_found"}
-
-
-class SlackError(Exception):
-    """Slack did not take a message."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.name = name
-
-
-class PermanentError(SlackError):
-    """It never will: the channel is archived, the webhook removed, the message malformed."""
-
-
-class TransientError(SlackError):
-    """It may later: an outage, a time-out, a rate limit longer than the time that is left."""
+GONE_ERRORS = {
+    "cannot_reply_to_message",
+    "cant_update_message",
+    "channel_is_archived",
+    "channel_not_found",
+    "edit_window_closed",
+    "is_archived",
+    "message_not_found",
+    "not_in_channel",
+    "thread_not_found",
+}
+"""A message, its thread or its channel is no more: the routes may name another channel now."""
 
 
 class Clock(Protocol):
@@ -125,9 +128,9 @@ class Slack:
         """Send until it is taken, refused for good, or the time is up."""
         fault, wait = "", 0.0
         for attempt in range(_ATTEMPTS):
-            self._wait_for(channel, wait)
             credentials = self.secret(False)
             try:
+                self._wait_for(self._limits(channel, credentials), wait)
                 return self._once(channel, method, payload, credentials)
             except PermanentError as error:
                 if error.name in CREDENTIAL_ERRORS and self.secret(True) != credentials:
@@ -139,11 +142,18 @@ class Slack:
                 wait = 2.0**attempt if error.retry_after is None else error.retry_after
         raise TransientError(fault)
 
-    def _wait_for(self, channel: str, wait: float) -> None:
+    def _limits(self, channel: str, credentials: Credentials) -> set[str]:
+        """Return what Slack counts the messages by: the channel, or the webhook's address."""
+        if credentials.bot_token:
+            return {channel, self._ids.get(channel, channel)}
+        return {credentials.webhook(channel)}
+
+    def _wait_for(self, keys: set[str], wait: float) -> None:
         now = self.clock.time()
-        keys = {channel, self._ids.get(channel, channel)}
         start = max(now + wait, *(self._free_at.get(key, 0.0) for key in keys))
         if start + _SECONDS_BETWEEN_MESSAGES > self.deadline:
+            # The next invocation keeps to the pause that Slack asked for, and asks nothing.
+            self._free_at |= dict.fromkeys(keys, start)
             raise TransientError("no time left")
         if start > now:
             self.clock.sleep(start - now)
@@ -165,56 +175,6 @@ class Slack:
         if status == 200 and answer.get("ok") is True:
             return answer
         raise _refusal(status, str(answer.get("error", "")), retry_after)
-
-
-@dataclass(frozen=True)
-class Credentials:
-    """What the secret holds: a bot token, one webhook, or a webhook a channel."""
-
-    bot_token: str = ""
-    webhooks: tuple[tuple[str, str], ...] = ()
-    api: str = API
-
-    def __repr__(self) -> str:
-        return "Credentials(...)"
-
-    def webhook(self, channel: str) -> str:
-        """Return the address for a channel; ``*`` stands for all that are not named."""
-        known = dict(self.webhooks)
-        if url := known.get(channel) or known.get("*"):
-            return url
-        raise PermanentError("no_webhook_for_channel")
-
-
-class SecretError(Exception):
-    """The secret is not of a known form. The text never quotes it."""
-
-
-def credentials(text: str) -> Credentials:
-    """Parse the secret: ``xoxb-…``, ``https://…``, or JSON with ``bot_token`` or ``webhooks``.
-
-    Raises:
-        SecretError: it is none of these.
-    """
-    text = text.strip()
-    if text.startswith("xoxb-"):
-        return Credentials(bot_token=text)
-    if text.startswith(("https://", "http://")):
-        return Credentials(webhooks=(("*", text),))
-    try:
-        value = json.loads(text)
-    except ValueError:
-        value = None
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        token, webhooks = value.get("bot_token"), value.get("webhooks")
-        if isinstance(token, str) and set(value) <= {"bot_token", "api"}:
-            return Credentials(bot_token=token, api=str(value.get("api", API)))
-        if isinstance(webhooks, dict) and set(value) == {"webhooks"}:
-            return Credentials(webhooks=tuple((str(k), str(v)) for k, v in webhooks.items()))
-    raise SecretError(
-        "the Slack secret is neither a bot token (xoxb-...), nor a webhook address, nor JSON with "
-        '"bot_token" or "webhooks": {channel: address}'
-    )
 
 
 class _BusyError(SlackError):
@@ -239,7 +199,7 @@ def _post(
     except urllib.error.HTTPError as error:
         after = _seconds(error.headers.get("retry-after"))
         return error.code, _read(error), after
-    except ValueError:
+    except (ValueError, InvalidURL):
         fault = "malformed_address"
     except (OSError, HTTPException) as error:
         fault = type(error).__name__
@@ -257,10 +217,9 @@ def _read(error: urllib.error.HTTPError) -> str:
 
 
 def _seconds(header: str | None) -> float | None:
-    try:
-        return min(max(float(header or ""), 0.0), 3600.0)
-    except ValueError:
-        return None
+    # RFC 9110 also knows a date, which Slack does not send.
+    digits = re.fullmatch(r"\s*([0-9]{1,9})\s*", header or "")
+    return min(float(digits[1]), 3600.0) if digits else None
 
 
 def _answer(body: str) -> dict[str, Any]:
@@ -276,6 +235,7 @@ def _refusal(status: int, body: str, retry_after: float | None) -> SlackError:
     name = found[0] if found else f"http_{status}"
     if status == 429:
         return _BusyError("rate_limited", 1.0 if retry_after is None else retry_after)
-    if status >= 500 or name in _TRANSIENT_ERRORS or (status == 200 and not found):
+    passing = status >= 500 or status in _TRANSIENT_STATUSES or name in _TRANSIENT_ERRORS
+    if passing or (status == 200 and not found):
         return _BusyError(name, retry_after)
     return PermanentError(name)

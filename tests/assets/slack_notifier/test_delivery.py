@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from assets.functions.slack_notifier import aws as aws_module
 from assets.functions.slack_notifier.blocks import Payload, Story, message
+from assets.functions.slack_notifier.errors import SecretError
 from assets.functions.slack_notifier.handler import NothingDeliveredError
-from assets.functions.slack_notifier.slack import SecretError
 from tests.assets.slack_notifier.slack_server import RESET, SLOW, TOKEN, WEBHOOK_PATH, Answer
 from trainshed.alerts import rehearsal
 
@@ -64,7 +65,9 @@ def test_the_end_of_a_critical_event_is_told_where_it_was_raised(
     notifications: Notifications,
 ) -> None:
     notifications.use(
-        json.dumps({"webhooks": {"oncall": notifications.slack.webhook, "ops": "http://x/"}})
+        json.dumps(
+            {"webhooks": {"oncall": notifications.slack.webhook, "ops": "https://ops.invalid/"}}
+        )
     )
     for status in ("open", "closed"):
         detail = {"eventArn": "arn:1", "eventTypeCategory": "issue", "statusCode": status}
@@ -145,10 +148,17 @@ def test_a_digest_brings_the_messages_of_known_alarms_up_to_date(
     assert [m.text[:1] for m in notifications.slack.messages] == ["✅"] * 6 + ["6"]
 
 
-BUSY = [Answer(500), Answer(503, "rollup_error"), Answer(502, "<html>"), RESET, SLOW]
+BUSY = [
+    Answer(500),
+    Answer(503, "rollup_error"),
+    Answer(502, "<html>"),
+    Answer(408, "<html>"),
+    RESET,
+    SLOW,
+]
 
 
-@pytest.mark.parametrize("answer", BUSY, ids=["500", "503", "502", "reset", "slow"])
+@pytest.mark.parametrize("answer", BUSY, ids=["500", "503", "502", "408", "reset", "slow"])
 @pytest.mark.parametrize("webhook", [False, True], ids=["bot", "webhook"])
 def test_a_passing_failure_is_tried_again(
     answer: Answer,
@@ -182,6 +192,10 @@ def test_a_rate_limit_longer_than_the_time_left_gives_the_messages_back(
     body = alarm("a")
     assert notifications.send(body) == [body]
     assert notifications.clock.slept == []
+    notifications.clock.now += 100
+    assert notifications.send(body) == [body]
+    assert len(notifications.slack.calls) == 1
+    notifications.clock.now += 201
     assert notifications.send(body) == []
     assert len(notifications.slack.messages) == 1
 
@@ -359,6 +373,148 @@ def test_the_wait_for_an_earlier_change_ends(notifications: Notifications, alarm
     first, late = notifications.slack.messages
     assert first.text == "✅ RESOLVED Something about a"
     assert "WARNING (late) Something about a" in late.text
+
+
+def test_what_became_worse_is_told_where_that_is_told(notifications: Notifications) -> None:
+    for status in ("UPDATE_ROLLBACK_IN_PROGRESS", "UPDATE_ROLLBACK_FAILED"):
+        assert notifications.send(stack_event(status)) == []
+    first, second = notifications.slack.messages
+    assert (first.channel, second.channel) == ("C-ops", "C-oncall")
+    assert second.thread_ts == ""
+    assert "<!subteam^S0ONCALL>" in json.dumps(second.payload)
+    assert first.text == second.text
+
+
+def test_the_end_is_told_where_it_was_worst(notifications: Notifications) -> None:
+    notifications.use(
+        json.dumps(
+            {"webhooks": {"oncall": notifications.slack.webhook, "ops": "https://x.invalid"}}
+        )
+    )
+    notifications.send(stack_event("UPDATE_FAILED"))
+    notifications.clock.now += 7200
+    assert notifications.send(stack_event("UPDATE_COMPLETE", second=9)) == []
+    assert "✅ RESOLVED Stack kait" in notifications.slack.messages[-1].text
+
+
+def test_events_of_one_resource_in_one_batch_are_all_told_and_the_worst_decides(
+    notifications: Notifications,
+) -> None:
+    failed = stack_event("UPDATE_FAILED", 1, "The disk is full")
+    assert notifications.send(failed, stack_event("UPDATE_ROLLBACK_IN_PROGRESS", 2)) == []
+    (message,) = notifications.slack.messages
+    assert message.channel == "C-oncall"
+    assert "<!subteam^S0ONCALL>" in notifications.slack.text()
+    assert "Stack kait: UPDATE_FAILED The disk is full" in notifications.slack.text()
+
+
+def stack_event(status: str, second: int = 0, reason: str = "") -> str:
+    """Return the SNS notification of one change of a stack."""
+    detail = {"stack-id": "arn:aws:cloudformation:us-east-2:1:stack/kait/1"}
+    event = {
+        "source": "aws.cloudformation",
+        "detail-type": "CloudFormation Stack Status Change",
+        "time": f"2026-11-29T02:00:{second:02}Z",
+        "detail": detail | {"status-details": {"status": status, "status-reason": reason}},
+    }
+    body = {"Type": "Notification", "MessageId": status, "Message": json.dumps(event)}
+    return json.dumps(body)
+
+
+def test_a_story_whose_channel_is_gone_goes_on_in_the_new_one(
+    notifications: Notifications, alarm: Alarm
+) -> None:
+    notifications.send(alarm("a"))
+    gone = [Answer(200, json.dumps({"ok": False, "error": "is_archived"}))]
+    notifications.use(
+        notifications.slack.api_secret(),
+        channels={"critical": "oncall", "warning": "new", "info": "new"},
+    )
+    notifications.slack.answers = gone
+    assert notifications.send(alarm("a", "OK", 5)) == []
+    assert notifications.slack.messages[-1].channel == "C-new"
+    assert notifications.aws.dead_letters() == []
+
+
+def test_one_webhook_for_all_channels_has_one_rate(
+    notifications: Notifications, alarm: Alarm
+) -> None:
+    notifications.use(notifications.slack.webhook)
+    notifications.send(alarm("a"), alarm("b", severity="critical"))
+    (first, _, _), (second, _, _) = notifications.slack.calls
+    assert second - first == 1.0
+
+
+def test_a_webhook_that_was_added_to_the_secret_is_found(
+    notifications: Notifications, alarm: Alarm
+) -> None:
+    notifications.use(json.dumps({"webhooks": {"oncall": notifications.slack.webhook}}))
+    notifications.send(alarm("a", severity="critical"))
+    notifications.aws.set_secret(json.dumps({"webhooks": {"*": notifications.slack.webhook}}))
+    assert notifications.send(alarm("b")) == []
+    assert notifications.aws.dead_letters() == []
+
+
+def test_an_address_that_is_none_is_tried_once(notifications: Notifications, alarm: Alarm) -> None:
+    notifications.use("https://hooks.slack.com/a planted space")
+    assert notifications.send(alarm("a")) == []
+    assert [error for _, error in notifications.aws.dead_letters()] == ["malformed_address"]
+
+
+def test_a_change_waits_for_an_earlier_one_that_no_secret_could_be_read_for(
+    notifications: Notifications, alarm: Alarm
+) -> None:
+    good = notifications.slack.api_secret()
+    raised, over = alarm("a", "ALARM", 0), alarm("a", "OK", 5)
+    notifications.use("nonsense")
+    with pytest.raises(SecretError):
+        notifications.send(raised)
+    notifications.use(good)
+    assert notifications.send(over) == [over]
+    assert notifications.send(raised) == []
+    assert notifications.send(over) == []
+    assert "(late)" not in notifications.slack.text()
+
+
+def test_a_table_that_hangs_costs_its_time_once(
+    notifications: Notifications, alarm: Alarm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = aws_module._attempt
+
+    def hang(service: str, *rest: Any) -> Any:
+        if service != "dynamodb":
+            return real(service, *rest)
+        notifications.clock.now += 5
+        return "no answer (TimeoutError)", None
+
+    monkeypatch.setattr(aws_module, "_attempt", hang)
+    monkeypatch.setattr("assets.functions.slack_notifier.aws.time.sleep", lambda seconds: None)
+    start = notifications.clock.now
+    bodies = [alarm(f"a{n}") for n in range(4)]
+    assert notifications.send(*bodies) == []
+    assert len(notifications.slack.messages) == 4
+    assert notifications.clock.now - start < 55
+
+
+def test_a_storm_of_talkative_alarms_breaks_no_limit_of_a_message(
+    notifications: Notifications,
+) -> None:
+    note = "\n".join(
+        [
+            "Lustre " * 20,
+            "Severity: warning",
+            f"Runbook: https://example.edu/{'r' * 300}",
+            f"Dashboard: https://example.edu/{'d' * 300}",
+        ]
+    )
+    values = [
+        {"AlarmName": f"a{n}", "NewStateValue": "ALARM", "AlarmDescription": note}
+        | {"NewStateReason": "because " * 100}
+        for n in range(20)
+    ]
+    assert notifications.send(*map(json.dumps, values)) == []
+    assert notifications.aws.dead_letters() == []
+    assert len(notifications.slack.messages) == 2
 
 
 def test_quiet_hours_send_all_but_critical_to_the_quiet_channel(

@@ -124,12 +124,15 @@ def test_the_function_holds_the_modules_of_the_notifier_and_nothing_else(
         "aws.py",
         "blocks.py",
         "console.py",
+        "credentials.py",
         "delivery.py",
+        "errors.py",
         "events.py",
         "handler.py",
         "memory.py",
         "routes.py",
         "slack.py",
+        "work.py",
     ]
     (function,) = resources("AWS::Lambda::Function").values()
     module, _, name = function["Handler"].rpartition(".")
