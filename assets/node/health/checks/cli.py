@@ -1,0 +1,110 @@
+"""The command line of the health checks."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from . import basic, deep, fast, metrics
+from .drain import DrainError, drain
+from .expectation import ExpectationError, load
+from .node import Node
+from .probe import Probe
+from .results import FAIL, Result
+
+LEVELS: dict[str, dict[str, Callable[[Node], Result]]] = {
+    "fast": fast.CHECKS,
+    "basic": basic.CHECKS,
+    "deep": deep.CHECKS,
+}
+"""Checks by level and name."""
+
+STATE = Path("/run/trainshed/health")
+"""What runs remember of each other; gone after a reboot, as the kernel log is."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run checks and print a line for each.
+
+    Returns:
+        0 when the node may be used, 1 when a check failed, 2 when nothing could be said.
+    """
+    options = _parser().parse_args(arguments)
+    if options.level == "acknowledge":
+        return _acknowledge(options.state)
+    try:
+        node = _node(options)
+        results = _run(options, node)
+    except (ExpectationError, basic.NotHereError) as error:
+        print(f"health_check: {error}", file=sys.stderr)
+        return 2
+    for result in results:
+        print(result.line() if options.json else result.sentence())
+    try:
+        if options.publish:
+            metrics.publish(node, options.state / "counters.json")
+        if options.drain:
+            why = drain(node.probe, options.node_name, results)
+            if why:
+                print(f"health_check: drained: {why}", file=sys.stderr)
+    except (DrainError, OSError) as error:
+        print(f"health_check: {error}", file=sys.stderr)
+    return 1 if any(result.verdict == FAIL for result in results) else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="health_check.py", description="Check the health of this node."
+    )
+    parser.add_argument("level", choices=[*LEVELS, "acknowledge"])
+    parser.add_argument(
+        "--expect", type=Path, default=Path("/etc/trainshed/expect.json"), metavar="EXPECT.json"
+    )
+    parser.add_argument("--only", action="append", metavar="NAME", help="run this check alone")
+    parser.add_argument("--json", action="store_true", help="a line of JSON for each check")
+    parser.add_argument("--drain", action="store_true", help="drain the node when a check fails")
+    parser.add_argument("--publish", action="store_true", help="send metrics to the agent")
+    parser.add_argument("--node-name", default=_node_name(), help="name of the node in Slurm")
+    parser.add_argument("--state", type=Path, default=STATE, help=argparse.SUPPRESS)
+    return parser
+
+
+def _node(options: argparse.Namespace) -> Node:
+    root = Path(os.environ.get("ROOT_DIR") or "/")
+    return Node(Probe(root), load(options.expect), xid_since=_acknowledged(options.state))
+
+
+def _run(options: argparse.Namespace, node: Node) -> list[Result]:
+    checks = LEVELS[options.level]
+    names = options.only or list(checks)
+    unknown = sorted(set(names) - set(checks))
+    if unknown:
+        known = ", ".join(checks)
+        raise ExpectationError(f"no {options.level} check {', '.join(unknown)}; there are {known}")
+    if options.level == "fast":
+        return fast.run(node, names)
+    basic.refuse_where_jobs_wait(options.level)
+    return [checks[name](node) for name in names]
+
+
+def _acknowledge(state: Path) -> int:
+    """Remember that the Xid errors until now have been dealt with, as by a reset of the GPUs."""
+    state.mkdir(parents=True, exist_ok=True)
+    (state / "xid_since").write_text(f"{time.clock_gettime(time.CLOCK_MONOTONIC):.6f}\n")
+    return 0
+
+
+def _acknowledged(state: Path) -> float:
+    try:
+        return float((state / "xid_since").read_text())
+    except (OSError, ValueError):
+        return -1
+
+
+def _node_name() -> str:
+    return os.environ.get("SLURMD_NODENAME") or socket.gethostname().partition(".")[0]

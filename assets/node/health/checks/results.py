@@ -1,0 +1,102 @@
+"""What a check says: one line of JSON with check, verdict, severity and evidence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+OK, WARN, FAIL = "ok", "warn", "fail"
+VERDICTS = (OK, WARN, FAIL)
+"""From good to bad. ``fail`` drains the node; ``warn`` is told and nothing more."""
+
+MONITOR, RESET, REBOOT, ISOLATE = "monitor", "reset", "reboot", "isolate"
+SEVERITIES = (MONITOR, RESET, REBOOT, ISOLATE)
+"""What mends it: nothing yet, a reset of the GPU, a reboot, another instance."""
+
+_LONGEST_EVIDENCE = 400
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that a check has found wrong.
+
+    Args:
+        verdict: ``warn`` or ``fail``.
+        severity: What mends it.
+        text: What was seen, with the part it was seen on.
+    """
+
+    verdict: str
+    severity: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """The answer of one check.
+
+    Args:
+        check: Name of the check.
+        verdict: ``ok``, ``warn`` or ``fail``.
+        severity: What mends it; ``monitor`` when it is well.
+        evidence: What was seen, for people.
+    """
+
+    check: str
+    verdict: str
+    severity: str
+    evidence: str
+
+    def line(self) -> str:
+        """Return the line of JSON."""
+        return json.dumps(
+            {
+                "check": self.check,
+                "verdict": self.verdict,
+                "severity": self.severity,
+                "evidence": self.evidence,
+            }
+        )
+
+    def sentence(self) -> str:
+        """Return the line for people."""
+        remedy = "" if self.verdict == OK else f" [{self.severity}]"
+        return f"{self.verdict:4} {self.check}: {self.evidence}{remedy}"
+
+
+def warning(text: str, severity: str = MONITOR) -> Finding:
+    """Return a finding that leaves the node in use."""
+    return Finding(WARN, severity, text)
+
+
+def failure(severity: str, text: str) -> Finding:
+    """Return a finding that takes the node out of use."""
+    return Finding(FAIL, severity, text)
+
+
+def conclude(check: str, findings: Iterable[Finding], fine: str) -> Result:
+    """Return the result of a check from all it found.
+
+    Args:
+        check: Name of the check.
+        findings: What is wrong. The worst decides, and stands first in the evidence.
+        fine: Evidence when nothing is wrong.
+    """
+    ranked = sorted(findings, key=_badness, reverse=True)
+    if not ranked:
+        return Result(check, OK, MONITOR, fine)
+    evidence = "; ".join(dict.fromkeys(finding.text for finding in ranked))
+    if len(evidence) > _LONGEST_EVIDENCE:
+        evidence = evidence[: _LONGEST_EVIDENCE - 3] + "..."
+    return Result(check, ranked[0].verdict, ranked[0].severity, evidence)
+
+
+def failed(results: Iterable[Result]) -> list[Result]:
+    """Return the results that take the node out of use, what needs most first."""
+    bad = [result for result in results if result.verdict == FAIL]
+    return sorted(bad, key=lambda result: SEVERITIES.index(result.severity), reverse=True)
+
+
+def _badness(finding: Finding) -> tuple[int, int]:
+    return VERDICTS.index(finding.verdict), SEVERITIES.index(finding.severity)

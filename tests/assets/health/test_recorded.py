@@ -1,0 +1,131 @@
+"""What real H200 printed on 2026-11-29, as it was printed (h200/one and h200/two)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from assets.node.health.checks import gpus, nvlink, xid
+from assets.node.health.checks.expectation import Expectation
+from assets.node.health.checks.gpu_report import QUERY, Report
+from tests.fixtures.health.node import HERE, p5en
+
+H200 = HERE / "h200"
+JUDGES = [
+    gpus.judge_count,
+    gpus.judge_ecc,
+    gpus.judge_recovery,
+    gpus.judge_clocks,
+    gpus.judge_pcie,
+    gpus.judge_fabric,
+]
+
+
+def machine(count: int) -> Expectation:
+    """Return what the machine had."""
+    return Expectation(
+        gpus=count,
+        gpu_name="h200",
+        gpu_memory_mib=144384,
+        nvlinks=18 if count > 1 else 0,
+        nvswitch=count > 1,
+    )
+
+
+def reports(name: str) -> dict[str, Report]:
+    """Return what nvidia-smi said, in every way it was asked."""
+    folder = H200 / name
+    found = {"query": Report.of_query((folder / "query.csv").read_text())}
+    for path in sorted(folder.glob("*.xml")):
+        found[path.stem] = Report.of_xml(path.read_text())
+    return found
+
+
+@pytest.mark.parametrize(("name", "count"), [("one", 1), ("two", 2)])
+def test_healthy_h200_pass_idle_and_under_load(name: str, count: int) -> None:
+    found = reports(name)
+    assert len(found) == (2 if name == "one" else 3)
+    for report in found.values():
+        results = [judge(report, machine(count)) for judge in JUDGES]
+        assert [result for result in results if result.verdict != "ok"] == []
+        assert report.driver == "580.159.04"
+
+
+def test_query_and_full_report_say_the_same_of_a_gpu() -> None:
+    found = reports("two")
+    for asked, told in zip(found["query"].gpus, found["nvidia-smi-q"].gpus, strict=True):
+        for name in ("name", "recovery_action", "ecc_mode", "remap_failed", "fabric_state"):
+            assert asked.text(name) == told.text(name)
+        for name in ("memory", "clock", "usual_clock", "lanes", "most_lanes", "uncorrected"):
+            assert asked.number(name) == told.number(name)
+
+
+def test_the_load_was_seen() -> None:
+    busy = reports("two")["nvidia-smi-q-load"].gpus
+    assert [gpu.number("utilization") for gpu in busy] == [100, 100]
+    assert not any(gpu.is_throttled for gpu in busy)
+
+
+def test_all_links_of_two_h200_are_up_and_without_errors() -> None:
+    folder = H200 / "two"
+    status = nvlink.judge((folder / "nvlink-status.txt").read_text(), machine(2))
+    assert (status.verdict, status.evidence) == ("ok", "18 links of each of 2 GPUs are up")
+    assert nvlink.judge_errors((folder / "nvlink-errors.txt").read_text()).verdict == "ok"
+
+
+def test_a_machine_with_one_h200_has_no_nvlink_and_fails_where_they_are_expected() -> None:
+    said = (H200 / "one" / "nvlink-status.txt").read_text()
+    result = nvlink.judge(said, p5en())
+    assert (result.verdict, result.severity) == ("fail", "reboot")
+    assert result.evidence == "no NVLink is up: nvidia-smi says nothing"
+    missing = gpus.judge_count(reports("one")["query"], p5en())
+    assert missing.evidence == "1 of 8 GPUs, at 00000000:00:06.0"
+
+
+@pytest.mark.parametrize("name", ["one", "two"])
+def test_the_xid_of_a_program_that_writes_where_it_may_not_leaves_the_gpu_in_use(name: str) -> None:
+    found = xid.events((H200 / name / "dmesg.txt").read_text())
+    assert [(event.code, event.gpu, event.xid.kind) for event in found] == [
+        (31, "0000:00:06", "application")
+    ]
+    assert xid.judge(found).verdict == "warn"
+    assert xid.events((H200 / name / "dmesg.txt").read_text(), since=found[0].seconds) == []
+
+
+def test_the_pair_check_of_the_deep_level_passed_on_two_h200() -> None:
+    said = json.loads((H200 / "two" / "deep-pairs.txt").read_text().splitlines()[0])
+    assert (said["check"], said["verdict"]) == ("nccl_pairs", "ok")
+    assert "344.57 GB/s at 16 GiB" in said["evidence"]
+
+
+@pytest.mark.parametrize("name", ["one", "two"])
+def test_recordings_have_no_serial_number(name: str) -> None:
+    for path in (H200 / name).iterdir():
+        text = path.read_text()
+        assert "<serial>0000000000000</serial>" in text or "<serial>" not in text
+        assert not any(part.strip("0-") for part in _uuids(text))
+
+
+def _uuids(text: str) -> list[str]:
+    return [part[:36] for part in text.split("GPU-")[1:]]
+
+
+def test_the_query_names_every_field_once() -> None:
+    fields = QUERY[1].removeprefix("--query-gpu=").split(",")
+    assert len(fields) == len(set(fields)) == 20
+
+
+@pytest.mark.parametrize("name", ["one", "two"])
+def test_the_fast_check_of_a_real_h200_was_within_its_limits(name: str) -> None:
+    measured = json.loads((H200 / name / "benchmark.json").read_text())
+    assert measured["slowest_s"] < 10
+    assert measured["interval_s"] == 60 and measured["share_of_a_core"] < 0.01
+
+
+@pytest.mark.parametrize("name", ["one", "two"])
+def test_the_fast_check_of_a_real_h200_found_nothing_but_a_clock_without_keeper(name: str) -> None:
+    lines = (H200 / name / "fast.json").read_text().splitlines()
+    said = {line["check"]: line["verdict"] for line in map(json.loads, lines)}
+    assert said.pop("clock") == "warn"
+    assert set(said.values()) == {"ok"}
