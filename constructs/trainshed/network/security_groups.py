@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from aws_cdk import Acknowledgment, RemovalPolicy, Tags, Validations
+from aws_cdk import RemovalPolicy, Tags
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
+
+from .._acknowledge import acknowledge
 
 ALL_PROTOCOLS = "-1"
 
@@ -38,12 +40,8 @@ def efa_security_group(
         ip_protocol=ALL_PROTOCOLS,
         description="EFA from the other nodes",
     )
-    Validations.of(ingress).acknowledge(
-        Acknowledgment(
-            id="NIST.800.53.R5-EC2RestrictedCommonPorts",
-            reason="The rule opens the group to its own members only; EFA needs every protocol.",
-        )
-    )
+    reason = "The rule opens the group to its own members only; EFA needs every protocol."
+    acknowledge(ingress, {"NIST.800.53.R5-EC2RestrictedCommonPorts": reason})
     egress = ec2.CfnSecurityGroupEgress(
         group,
         "EgressToItself",

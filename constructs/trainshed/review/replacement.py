@@ -6,7 +6,7 @@ has no complete schema: what its documentation says stands here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any
 
@@ -50,6 +50,25 @@ KEPT = {
     "AWS::SecretsManager::Secret": "secret",
 }
 STATEFUL = DATA | KEPT
+# What stores nothing under a key, or writes nothing to a log, that is worth more than itself.
+_GRANTS = {
+    "AWS::IAM::ManagedPolicy",
+    "AWS::IAM::Policy",
+    "AWS::IAM::Role",
+    "AWS::KMS::Alias",
+    "AWS::Lambda::Permission",
+}
+PASSING = {
+    "AWS::KMS::Key": (
+        {"AWS::SNS::Topic", "AWS::SQS::Queue"},
+        "The key goes. Only messages on their way were encrypted with it, nothing that is stored.",
+    ),
+    "AWS::Logs::LogGroup": (
+        {"AWS::Lambda::Function"},
+        "The log of a function is deleted.",
+    ),
+}
+"""Whose keys and logs are missed by nobody, and what is said of them."""
 RETAINING = {"Retain", "RetainExceptOnCreate", "Snapshot"}
 
 
@@ -61,6 +80,20 @@ def data_in(resource: Mapping[str, Any]) -> str | None:
 def state_in(resource: Mapping[str, Any]) -> str | None:
     """Return what cannot be had again in a resource, as a noun; None where all of it can."""
     return None if _expires(resource) else STATEFUL.get(resource["Type"])
+
+
+def passing(resource_type: str, users: Collection[str]) -> str | None:
+    """Return what to say of a key or log that serves nothing lasting; None where it may.
+
+    Args:
+        resource_type: Type of the key or log.
+        users: Types of what points to it.
+    """
+    if resource_type not in PASSING:
+        return None
+    of, words = PASSING[resource_type]
+    served = set(users) - _GRANTS
+    return words if served and served <= of else None
 
 
 def _expires(resource: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .effects import Effect, Finding
-from .replacement import DATA, RETAINING, state_in
+from .replacement import DATA, RETAINING, passing, state_in
 from .resources import Action, ResourceChange, property_leaves
 from .values import Path, at, text
 
@@ -71,7 +71,10 @@ def _removed(change: ResourceChange) -> Iterator[Finding]:
         if change.resource_type in REMOVED:
             yield _finding(change, Effect.LIVE, REMOVED[change.resource_type])
         return
-    if not change.is_retained:
+    little = passing(change.resource_type, change.users)
+    if little and not change.is_retained:
+        yield _finding(change, Effect.LIVE, little)
+    elif not change.is_retained:
         sentence = f"The {noun} is deleted: {_loss(change.resource_type)}"
         yield _finding(change, Effect.LOSES_DATA, sentence)
     else:
@@ -93,7 +96,10 @@ def _replaced(change: ResourceChange) -> Iterator[Finding]:
             effect, words = REPLACED[change.resource_type]
             yield _finding(change, effect, f"{cause} {words}", before, after)
         return
-    if change.is_retained:
+    little = passing(change.resource_type, change.users)
+    if little and not change.is_retained:
+        effect, sentence = Effect.LIVE, f"{cause} {little}"
+    elif change.is_retained:
         effect = _orphaned(change.resource_type)
         sentence = f"{cause} The new {noun} is empty; the old one is retained and nothing uses it."
     else:

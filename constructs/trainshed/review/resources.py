@@ -42,6 +42,8 @@ class ResourceChange:
     """The resource in the base; None for a new one."""
     after: Mapping[str, Any] | None = None
     """The resource in the head; None for one that goes."""
+    users: frozenset[str] = frozenset()
+    """Types of what points to it in the base; with ``outside`` where a value leaves the stack."""
 
     @property
     def is_retained(self) -> bool:
@@ -99,7 +101,7 @@ class Comparison:
             elif (head.name, id) in self.replaced:
                 causes, maybe = self.replaced[head.name, id]
                 action = Action.MAY_BE_REPLACED if maybe else Action.REPLACED
-                yield ResourceChange(*known, action, causes, before, after)
+                yield ResourceChange(*known, action, causes, before, after, users(base, id))
             elif before != after:
                 paths = tuple(path for path, _, _ in property_leaves(before, after))
                 if paths or _policies(before) != _policies(after):
@@ -107,7 +109,7 @@ class Comparison:
         for id, before in base.resources.items():
             if id not in head.resources:
                 known = (base.name, id, base.place(id), before["Type"])
-                yield ResourceChange(*known, Action.REMOVED, before=before)
+                yield ResourceChange(*known, Action.REMOVED, before=before, users=users(base, id))
 
     def _find_replaced(self) -> None:
         """Find what is replaced, and what has to be replaced because it points to that."""
@@ -155,6 +157,22 @@ class Comparison:
 
     def _target(self, stack: str, logical_id: str) -> Key:
         return self._parameters.get((stack, logical_id), (stack, logical_id))
+
+
+def users(stack: Stack, logical_id: str) -> frozenset[str]:
+    """Return the types of the resources of a stack that point to one of it.
+
+    ``outside`` stands among them where its outputs or parameters in Parameter Store have it, which
+    anybody may read.
+    """
+    found = {
+        "outside" if resource["Type"] == "AWS::SSM::Parameter" else str(resource["Type"])
+        for id, resource in stack.resources.items()
+        if id != logical_id and logical_id in references(resource.get("Properties", {}))
+    }
+    if logical_id in references(stack.template.get("Outputs", {})):
+        found.add("outside")
+    return frozenset(found)
 
 
 def _parameter_sources(stacks: Mapping[str, Stack]) -> dict[Key, Key]:

@@ -10,6 +10,8 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from .._acknowledge import acknowledge
+
 _MULTIPART_DAYS: Final = 7
 
 _NO_ACCESS_LOG = (
@@ -132,6 +134,4 @@ class DataBucket(Construct):
             rules["NIST.800.53.R5-S3BucketLoggingEnabled"] = _NO_ACCESS_LOG
         if key is None:
             rules["NIST.800.53.R5-S3DefaultEncryptionKMS"] = _NO_KEY
-        cdk.Validations.of(bucket).acknowledge(
-            *(cdk.Acknowledgment(id=rule, reason=reason) for rule, reason in rules.items())
-        )
+        acknowledge(bucket, rules)

@@ -10,6 +10,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from .._acknowledge import acknowledge
 from ..config.lustre_rules import deployment
 from ..config.storage import Lustre
 
@@ -77,12 +78,8 @@ def lustre_log_group(
         retention=logs.RetentionDays.ONE_YEAR,
         removal_policy=removal_policy,
     )
-    cdk.Validations.of(group).acknowledge(
-        cdk.Acknowledgment(
-            id="NIST.800.53.R5-CloudWatchLogGroupEncrypted",
-            reason="Paths of files that could not be carried over, no data; CloudWatch encrypts it",
-        )
-    )
+    reason = "Paths of files that could not be carried over, no data; CloudWatch encrypts it"
+    acknowledge(group, {"NIST.800.53.R5-CloudWatchLogGroupEncrypted": reason})
     return group
 
 

@@ -8,6 +8,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import custom_resources as cr
 from constructs import Construct, IConstruct
 
+from .._acknowledge import acknowledge
 from ..config.storage import RootSquash
 
 _REASONS = {
@@ -77,9 +78,8 @@ class RootSquashSetting(Construct):
             # The SDK in the runtime knows the call; a newer one would be fetched at deployment.
             install_latest_aws_sdk=False,
         )
-        acknowledged = [cdk.Acknowledgment(id=id, reason=why) for id, why in _REASONS.items()]
         for construct in (resource, _function(self)):
-            cdk.Validations.of(construct).acknowledge(*acknowledged)
+            acknowledge(construct, _REASONS)
 
 
 def _function(scope: Construct) -> IConstruct:

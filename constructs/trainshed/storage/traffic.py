@@ -8,6 +8,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
+from .._acknowledge import acknowledge
 from ..facts.lustre import PORTS
 
 
@@ -57,12 +58,8 @@ class LustreTraffic(Construct):
         self._ports = _EFA_PORTS if efa else _TCP_PORTS
         self._made: set[tuple[str, ...]] = set()
         if efa:
-            cdk.Validations.of(self).acknowledge(
-                cdk.Acknowledgment(
-                    id="NIST.800.53.R5-EC2RestrictedCommonPorts",
-                    reason="EFA takes all traffic or none; the peers are two groups, no addresses",
-                )
-            )
+            reason = "EFA takes all traffic or none; the peers are two groups, no addresses"
+            acknowledge(self, {"NIST.800.53.R5-EC2RestrictedCommonPorts": reason})
 
     def within(self) -> list[cdk.CfnResource]:
         """Allow traffic among the servers. Returns the rules that were added."""

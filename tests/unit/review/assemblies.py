@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,11 @@ def kait() -> Stacks:
     """The two stacks of KAIT."""
     names = (FOUNDATION, CLUSTER)
     return {name: json.loads((TEMPLATES / f"{name}.json").read_text()) for name in names}
+
+
+def kait_text() -> str:
+    """The file of KAIT without its policy, so that a row changes nothing beside its key."""
+    return re.sub(r"(?s)\n  accounting:.*?(?=\n  monitoring:)", "", KAIT.read_text())
 
 
 def of_type(template: Template, resource_type: str, part: str = "") -> Template:

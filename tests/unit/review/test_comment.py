@@ -11,11 +11,11 @@ import pytest
 from tests.unit.review.assemblies import (
     CLUSTER,
     FOUNDATION,
-    KAIT,
     Stacks,
     changed,
     id_of,
     kait,
+    kait_text,
     of_type,
     write,
 )
@@ -27,7 +27,7 @@ Golden = Callable[[str, object], None]
 
 def shrunk(folder: Path) -> Review:
     """KAIT with half of its nodes, from two institution files."""
-    text = KAIT.read_text()
+    text = kait_text()
     folder.mkdir(exist_ok=True)
     (folder / "a.yaml").write_text(text)
     (folder / "b.yaml").write_text(text.replace("nodes: 16", "nodes: 8"))

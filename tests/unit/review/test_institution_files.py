@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.unit.review.assemblies import CLUSTER, KAIT, kait, write
+from tests.unit.review.assemblies import CLUSTER, KAIT, kait, kait_text, write
 from trainshed.config import ConfigError, Institution
 from trainshed.config.load import load
 from trainshed.records import OnChange
@@ -23,7 +23,7 @@ RESERVED = "capacity: {kind: targeted_reservation, reservation_id: cr-0123456789
 
 def files(tmp_path: Path, old: str, new: str, capacity: str = RESERVED) -> Review:
     """Review KAIT's file before and after a piece of its text becomes another."""
-    text = KAIT.read_text().replace(RESERVED, capacity)
+    text = kait_text().replace(RESERVED, capacity)
     assert old in text
     before, after = tmp_path / "before.yaml", tmp_path / "after.yaml"
     before.write_text(text)
@@ -31,9 +31,13 @@ def files(tmp_path: Path, old: str, new: str, capacity: str = RESERVED) -> Revie
     return review(before, after)
 
 
+LUSTRE = "    capacity_gib: 230400"
+VPC = "vpc: {cidr: 10.0.0.0/16}"
+ALERTS = kait_text()[kait_text().index("alerts:\n") :]
+
 CHANGES = {
     "tag": ('Grafana: "true"', 'Grafana: "false"', Effect.LIVE),
-    "zone": ("zone: ap-northeast-2a", "zone: ap-northeast-2c", Effect.REFUSED),
+    "zone": ("zone: ap-northeast-2a", "zone: ap-northeast-2b", Effect.REFUSED),
     "network": ("cidr: 10.0.0.0/16", "cidr: 10.1.0.0/16", Effect.REFUSED),
     "larger storage": ("capacity_gib: 230400", "capacity_gib: 268800", Effect.LIVE),
     "smaller storage": ("capacity_gib: 230400", "capacity_gib: 115200", Effect.REFUSED),
@@ -50,6 +54,47 @@ CHANGES = {
     "dashboard": ("dashboard: true", "dashboard: false", Effect.LIVE),
     "strategy": ("strategy: DRAIN", "strategy: TERMINATE", Effect.LIVE),
     "boot time": ("timeout_minutes: 50", "timeout_minutes: 40", Effect.REFUSED),
+    # FSx for Lustre
+    "storage throughput": (
+        "throughput_mb_s_per_tib: 125\n    efa: true",
+        "throughput_mb_s_per_tib: 250\n    efa: true",
+        Effect.REPLACES_DATA,
+    ),
+    "metadata operations": (LUSTRE, f"{LUSTRE}\n    metadata_iops: 120000", Effect.LIVE),
+    "compression": (LUSTRE, f"{LUSTRE}\n    compression: none", Effect.LIVE),
+    "maintenance": (LUSTRE, f'{LUSTRE}\n    maintenance: "1:01:00"', Effect.LIVE),
+    "root squash": (LUSTRE, f"{LUSTRE}\n    root_squash: {{uid: 65534}}", Effect.LIVE),
+    "key of storage": (
+        LUSTRE,
+        f"{LUSTRE}\n    kms_key_arn: arn:aws:kms:ap-northeast-2:111122223333:key/"
+        "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0",
+        Effect.REPLACES_DATA,
+    ),
+    "link comes": (
+        "  links:\n",
+        "  links:\n    New: {path: /new, prefix: new/, direction: import}\n",
+        Effect.LIVE,
+    ),
+    "link elsewhere": ("path: /datasets", "path: /data", Effect.REFUSED),
+    "link leaves": (
+        "    Datasets: {path: /datasets, prefix: datasets/, direction: import}\n",
+        "",
+        Effect.LIVE,
+    ),
+    "mounted elsewhere": ("mount_dir: /fsx", "mount_dir: /shared", Effect.REFUSED),
+    # VPC
+    "no way to the internet": (VPC, "vpc: {cidr: 10.0.0.0/16, internet: isolated}", Effect.REFUSED),
+    "flow logs": (VPC, "vpc: {cidr: 10.0.0.0/16, flow_log_retention_days: 90}", Effect.LIVE),
+    # Alerts
+    "alerts leave": (ALERTS, "", Effect.LIVE),
+    "channel": ("critical: C0ONCALL00", "critical: C0OTHER000", Effect.LIVE),
+    "secret of Slack": ("slack-AbCdEf", "slack-GhIjKl", Effect.LIVE),
+    "operators": ("[hpc@example.edu]", "[ops@example.edu]", Effect.LIVE),
+    "budget": (
+        "[hpc@example.edu]",
+        "[hpc@example.edu]\n  budget_usd_per_month: 1000",
+        Effect.LIVE,
+    ),
     "nothing": ("name: kait", "name: kait", Effect.UNTOUCHED),
 }
 

@@ -40,6 +40,22 @@ def topic(stacks: Stacks) -> Any:
     return of_type(stacks[CLUSTER], "AWS::SNS::Topic", "AlertsTopic")
 
 
+def environment(stacks: Stacks) -> Any:
+    function = of_type(stacks[CLUSTER], "AWS::Lambda::Function", "AlertsNotifier")
+    return function["Properties"]["Environment"]["Variables"]
+
+
+def no_alerts(stacks: Stacks) -> None:
+    resources = stacks[CLUSTER]["Resources"]
+    for id in [id for id in resources if id.startswith("Alerts")]:
+        del resources[id]
+
+
+def add(stack: str, id: str, resource_type: str, **properties: Any) -> Callable[[Stacks], object]:
+    resource = {"Type": resource_type, "Properties": properties}
+    return lambda s: s[stack]["Resources"].update({id: resource})
+
+
 def drop(stack: str, resource_type: str, part: str = "") -> Callable[[Stacks], object]:
     return lambda s: s[stack]["Resources"].pop(id_of(s[stack], resource_type, part))
 
@@ -78,6 +94,32 @@ CHANGES: dict[str, tuple[Callable[[Stacks], object], Effect]] = {
     ),
     "lustre backups": (
         lambda s: settings(s).update(AutomaticBackupRetentionDays=7),
+        Effect.LIVE,
+    ),
+    "lustre metadata": (
+        lambda s: settings(s).update(
+            MetadataConfiguration={"Mode": "USER_PROVISIONED", "Iops": 24000}
+        ),
+        Effect.LIVE,
+    ),
+    "lustre in another subnet": (
+        lambda s: lustre(s)["Properties"].update(SubnetIds=["subnet-0"]),
+        Effect.REPLACES_DATA,
+    ),
+    "lustre on other disks": (
+        lambda s: lustre(s)["Properties"].update(StorageType="HDD"),
+        Effect.REPLACES_DATA,
+    ),
+    "lustre of another version": (
+        lambda s: lustre(s)["Properties"].update(FileSystemTypeVersion="2.12"),
+        Effect.REPLACES_DATA,
+    ),
+    "lustre log level": (
+        lambda s: settings(s).update(LogConfiguration={"Level": "DISABLED"}),
+        Effect.LIVE,
+    ),
+    "link comes": (
+        add(FOUNDATION, "New", "AWS::FSx::DataRepositoryAssociation", FileSystemPath="/new"),
         Effect.LIVE,
     ),
     "lustre leaves": (drop(FOUNDATION, LUSTRE), Effect.REPLACES_DATA),
@@ -133,6 +175,36 @@ CHANGES: dict[str, tuple[Callable[[Stacks], object], Effect]] = {
         Effect.LIVE,
     ),
     "endpoint leaves": (drop(FOUNDATION, "AWS::EC2::VPCEndpoint"), Effect.LIVE),
+    "endpoint comes": (
+        add(FOUNDATION, "New", "AWS::EC2::VPCEndpoint", ServiceName="com.amazonaws.x.ecr"),
+        Effect.LIVE,
+    ),
+    "NAT gateway leaves": (drop(FOUNDATION, "AWS::EC2::NatGateway"), Effect.LIVE),
+    "NAT gateway in another subnet": (
+        lambda s: of_type(s[FOUNDATION], "AWS::EC2::NatGateway")["Properties"].update(
+            SubnetId="subnet-0"
+        ),
+        Effect.LIVE,
+    ),
+    "egress rule": (
+        lambda s: of_type(s[FOUNDATION], "AWS::EC2::SecurityGroup", "Egress")["Properties"][
+            "SecurityGroupEgress"
+        ].pop(),
+        Effect.LIVE,
+    ),
+    "group described anew": (
+        lambda s: of_type(s[FOUNDATION], "AWS::EC2::SecurityGroup", "Egress")["Properties"].update(
+            GroupDescription="other"
+        ),
+        Effect.LIVE,
+    ),
+    "flow log leaves": (drop(FOUNDATION, "AWS::EC2::FlowLog"), Effect.LIVE),
+    "DNS off": (
+        lambda s: of_type(s[FOUNDATION], "AWS::EC2::VPC")["Properties"].update(
+            EnableDnsHostnames=False
+        ),
+        Effect.LIVE,
+    ),
     # Alerts
     "topic renamed": (lambda s: topic(s)["Properties"].update(TopicName="other"), Effect.LIVE),
     "topic leaves": (drop(CLUSTER, "AWS::SNS::Topic", "AlertsTopic"), Effect.LIVE),
@@ -143,6 +215,29 @@ CHANGES: dict[str, tuple[Callable[[Stacks], object], Effect]] = {
         Effect.LIVE,
     ),
     "alarm leaves": (drop(CLUSTER, "AWS::CloudWatch::Alarm", "FsxSpaceLow"), Effect.LIVE),
+    "routes": (
+        lambda s: environment(s).update(ROUTES='{"channels": {}}'),
+        Effect.LIVE,
+    ),
+    "secret of Slack": (lambda s: environment(s).update(SECRET_ARN="arn:other"), Effect.LIVE),
+    "alarm of another metric": (
+        lambda s: of_type(s[CLUSTER], "AWS::CloudWatch::Alarm", "HeadNodeStatus")[
+            "Properties"
+        ].update(MetricName="StatusCheckFailed_System"),
+        Effect.LIVE,
+    ),
+    "events no longer told": (drop(CLUSTER, "AWS::Events::Rule", "ClusterStack"), Effect.LIVE),
+    "e-mail of another operator": (
+        lambda s: next(
+            each["Properties"]
+            for each in s[CLUSTER]["Resources"].values()
+            if each["Type"] == "AWS::SNS::Subscription"
+            and each["Properties"]["Protocol"] == "email"
+        ).update(Endpoint="other@example.edu"),
+        Effect.LIVE,
+    ),
+    "queue of alerts leaves": (drop(CLUSTER, "AWS::SQS::Queue", "NotifierQueue"), Effect.LIVE),
+    "all alerts leave": (no_alerts, Effect.LIVE),
     "nothing": (lambda s: None, Effect.UNTOUCHED),
 }
 
@@ -245,6 +340,64 @@ def test_what_points_to_something_new_is_replaced_as_well(tmp_path: Path) -> Non
 def test_the_throughput_can_be_changed_without_cloudformation(tmp_path: Path) -> None:
     found = changed(tmp_path, CHANGES["lustre throughput"][0])
     assert "call aws fsx update-file-system, then deploy" in found.findings[0].sentence
+
+
+def test_alerts_that_leave_say_what_nobody_hears_and_stop_nothing(tmp_path: Path) -> None:
+    found = changed(tmp_path, no_alerts)
+    assert not found.stops
+    said = {each.sentence for each in found.findings}
+    assert {
+        "Nobody hears of this any more.",
+        "Its subscribers hear nothing more.",
+        "Messages that wait in it are lost.",
+        "The key goes. Only messages on their way were encrypted with it, nothing that is stored.",
+        "The log of a function is deleted.",
+    } <= said
+
+
+def test_alerts_that_come_are_live(tmp_path: Path) -> None:
+    base = kait()
+    no_alerts(base)
+    found = review(write(tmp_path / "a", base), write(tmp_path / "b", kait()))
+    assert (found.verdict, found.stops) == (Effect.LIVE, ())
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        ("AWS::KMS::Key", {"Bucket": "AWS::S3::Bucket"}),
+        ("AWS::KMS::Key", {"Written": "AWS::SSM::Parameter"}),
+        ("AWS::KMS::Key", {}),
+        ("AWS::Logs::LogGroup", {"Flows": "AWS::EC2::FlowLog"}),
+        ("AWS::Logs::LogGroup", {}),
+    ],
+    ids=["bucket", "outside", "nobody", "flows", "nobody-logs"],
+)
+def test_a_key_or_log_that_may_serve_something_lasting_stops(
+    kind: str, more: dict[str, str], tmp_path: Path
+) -> None:
+    passing = "AWS::SNS::Topic" if kind == "AWS::KMS::Key" else "AWS::Lambda::Function"
+    used = {"Passing": passing, **more} if more else {}
+    base = {"Kept": {"Type": kind}} | {
+        id: {"Type": user, "Properties": {"Uses": {"Ref": "Kept"}}} for id, user in used.items()
+    }
+    head = {"Other": {"Type": "AWS::SNS::Topic"}}
+    found = review(
+        write(tmp_path / "a", {"Stack": {"Resources": base}}),
+        write(tmp_path / "b", {"Stack": {"Resources": head}}),
+    )
+    assert "lose-data:Stack/Kept" in {f"{stop.rule}:{stop.place}" for stop in found.stops}
+
+
+def test_a_key_that_an_output_tells_may_serve_something_lasting(tmp_path: Path) -> None:
+    topic = {"Type": "AWS::SNS::Topic", "Properties": {"KmsMasterKeyId": {"Ref": "Kept"}}}
+    base = {
+        "Resources": {"Kept": {"Type": "AWS::KMS::Key"}, "Topic": topic},
+        "Outputs": {"Key": {"Value": {"Fn::GetAtt": ["Kept", "Arn"]}}},
+    }
+    head = {"Resources": {"Topic": topic}}
+    found = review(write(tmp_path / "a", {"Stack": base}), write(tmp_path / "b", {"Stack": head}))
+    assert [stop.rule for stop in found.stops] == ["lose-data"]
 
 
 def test_a_table_whose_items_expire_holds_no_data(tmp_path: Path) -> None:
