@@ -11,7 +11,13 @@ import trainshed
 from trainshed import TrainingCluster
 from trainshed.config import Institution
 
-from .handoff import acknowledge_unread, read_nat_gateway_id, read_network, read_storage
+from .handoff import (
+    acknowledge_unread,
+    read_accounting,
+    read_nat_gateway_id,
+    read_network,
+    read_storage,
+)
 
 if TYPE_CHECKING:
     from trainshed import SlackAlerts
@@ -44,6 +50,7 @@ class ClusterStack(cdk.Stack):
             institution,
             network=read_network(self, "Network", institution),
             storage=read_storage(self, "Storage", institution),
+            accounting=read_accounting(self, institution),
         )
         nat_gateway_id = read_nat_gateway_id(self, institution)
         if institution.alerts:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aws_cdk as cdk
 from constructs import Construct
 
+import trainshed
 from trainshed import LustreStorage, TrainingNetwork, network_of, storage_of
 from trainshed.config import Institution
 
 from .handoff import Handoff
+
+if TYPE_CHECKING:
+    from trainshed import SlurmAccountingDatabase
 
 
 class FoundationStack(cdk.Stack):
@@ -20,6 +24,8 @@ class FoundationStack(cdk.Stack):
     """VPC, compute subnet and security groups."""
     storage: LustreStorage
     """File system and its links to S3."""
+    accounting: SlurmAccountingDatabase | None = None
+    """Database of Slurm's accounting; None where the file asks for none, or has its own."""
 
     def __init__(
         self, scope: Construct, id: str, *, institution: Institution, **kwargs: Any
@@ -35,8 +41,18 @@ class FoundationStack(cdk.Stack):
         )
         self.network = network_of(self, "Network", institution)
         self.storage = storage_of(self, "Storage", institution, network=self.network)
+        if institution.fleet.accounting and institution.fleet.accounting.create:
+            # Found by its name when it is needed, as importing RDS takes its time.
+            self.accounting = trainshed.accounting_of(
+                self, "Accounting", institution, network=self.network
+            )
         Handoff(
-            self, "Handoff", institution=institution, network=self.network, storage=self.storage
+            self,
+            "Handoff",
+            institution=institution,
+            network=self.network,
+            storage=self.storage,
+            accounting=self.accounting,
         )
         cdk.CfnOutput(self, "FileSystemId", value=self.storage.file_system_id)
         cdk.CfnOutput(self, "VpcId", value=self.network.vpc.vpc_id)

@@ -6,6 +6,8 @@ change nor go ("export in use"). Parameters are read at each deploy and lock not
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_s3 as s3
@@ -14,7 +16,10 @@ from constructs import Construct
 
 from trainshed import LustreStorage, TrainingNetwork
 from trainshed.cluster import has_bucket
-from trainshed.config import Institution
+from trainshed.config import AccountingDatabase, Institution
+
+if TYPE_CHECKING:
+    from trainshed import SlurmAccountingDatabase
 
 
 class Handoff(Construct):
@@ -28,6 +33,7 @@ class Handoff(Construct):
         institution: Institution,
         network: TrainingNetwork,
         storage: LustreStorage,
+        accounting: SlurmAccountingDatabase | None = None,
     ) -> None:
         super().__init__(scope, id)
         values = {
@@ -44,6 +50,11 @@ class Handoff(Construct):
             values["BucketName"] = storage.bucket.bucket_name
         if network.nat_gateway_id is not None:
             values["NatGatewayId"] = network.nat_gateway_id
+        if accounting is not None:
+            values["AccountingHost"] = accounting.host
+            values["AccountingPasswordArn"] = accounting.secret.secret_arn
+            client = accounting.client_security_group
+            values["AccountingClientSecurityGroupId"] = client.security_group_id
         for key, value in values.items():
             ssm.StringParameter(
                 self,
@@ -120,6 +131,18 @@ def read_storage(scope: Construct, id: str, institution: Institution) -> LustreS
         )
         if has_bucket(institution.storage)
         else None,
+    )
+
+
+def read_accounting(scope: Construct, institution: Institution) -> AccountingDatabase | None:
+    """Return the accounting database that a foundation made; None where it makes none."""
+    given = institution.fleet.accounting
+    if given is None or given.create is None:
+        return None
+    return given.made(
+        host=_read(scope, institution, "AccountingHost"),
+        password_secret_arn=_read(scope, institution, "AccountingPasswordArn"),
+        client_security_group_id=_read(scope, institution, "AccountingClientSecurityGroupId"),
     )
 
 

@@ -380,7 +380,7 @@ def _plan_accounts(current: State, wanted: State, made: Plan) -> None:
             sets = differences({}, account.settings, ASSOCIATION_SETTINGS, ASSOCIATION_DEFAULTS)
             place = (f"cluster={wanted.cluster}", f"parent={account.parent}")
             made.call(
-                f"add account {name} below {account.parent}: {' '.join(sets)}",
+                f"add account {name} below {account.parent}{_also(sets)}",
                 *("add", "account", f"name={name}", *place, *texts, *sets),
             )
             continue
@@ -400,6 +400,10 @@ def _plan_accounts(current: State, wanted: State, made: Plan) -> None:
             text = f"set account {name}: {exact}"
             narrow.append(Step(text, ("modify", "account", *at, "set", exact)))
     made.steps += reversed(narrow)
+
+
+def _also(sets: Sequence[str]) -> str:
+    return f": {' '.join(sets)}" if sets else ""
 
 
 def _widened(current: State, wanted: State, name: str) -> tuple[list[str], str]:

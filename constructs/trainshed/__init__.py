@@ -10,6 +10,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .accounting_database import SlurmAccountingDatabase as SlurmAccountingDatabase
+    from .accounting_database import accounting_of as accounting_of
     from .alerts import SlackAlerts as SlackAlerts
     from .alerts import alerts_of as alerts_of
     from .capacity import CapacityReservation as CapacityReservation
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from .cluster import network_of as network_of
     from .cluster import storage_of as storage_of
     from .fleets import ParallelClusterFleet as ParallelClusterFleet
+    from .fleets import SlurmFleet as SlurmFleet
     from .network import TrainingNetwork as TrainingNetwork
     from .storage import DataBucket as DataBucket
     from .storage import LustreStorage as LustreStorage
@@ -27,8 +30,11 @@ _HOMES = {
     "LustreStorage": "storage",
     "ParallelClusterFleet": "fleets",
     "SlackAlerts": "alerts",
+    "SlurmAccountingDatabase": "accounting_database",
+    "SlurmFleet": "fleets",
     "TrainingCluster": "cluster",
     "TrainingNetwork": "network",
+    "accounting_of": "accounting_database",
     "alerts_of": "alerts",
     "network_of": "cluster",
     "storage_of": "cluster",
@@ -40,8 +46,11 @@ __all__ = [
     "LustreStorage",
     "ParallelClusterFleet",
     "SlackAlerts",
+    "SlurmAccountingDatabase",
+    "SlurmFleet",
     "TrainingCluster",
     "TrainingNetwork",
+    "accounting_of",
     "alerts_of",
     "network_of",
     "storage_of",

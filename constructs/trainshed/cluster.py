@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from aws_cdk import Annotations, RemovalPolicy
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from . import facts
+from . import facts, fleets
 from ._given import check_record
+from ._names import construct_words
 from .capacity import CapacityReservation
 from .config import (
+    AccountingDatabase,
     ExistingLustre,
     ExistingVpc,
     Fleet,
@@ -25,11 +28,13 @@ from .config import (
 )
 from .config.faults import refuse
 from .config.fleet_rules import addresses_needed, fleet_faults
-from .fleets import ParallelClusterFleet
 from .launch import capacity_warnings
 from .network import TrainingNetwork
 from .network.known import identity_of
 from .storage import DataBucket, LustreStorage
+
+if TYPE_CHECKING:
+    from .fleets import ParallelClusterFleet, SlurmFleet
 
 
 class TrainingCluster(Construct):
@@ -65,8 +70,8 @@ class TrainingCluster(Construct):
     """The shared file system."""
     reservations: Mapping[str, CapacityReservation]
     """Capacity Reservations made here, by queue. Retained: their instances may be scarce."""
-    fleet: ParallelClusterFleet
-    """Head node, login nodes and queues."""
+    fleet: ParallelClusterFleet | SlurmFleet
+    """Head node, login nodes and queues, by the backend that the record names."""
 
     def __init__(
         self,
@@ -98,7 +103,7 @@ class TrainingCluster(Construct):
             for name, queue in fleet.queues.items()
             if isinstance(queue.capacity, TargetedReservation) and queue.capacity.create
         }
-        self.fleet = ParallelClusterFleet(
+        self.fleet = _backend(fleet)(
             self,
             "Fleet",
             cluster_name=cluster_name,
@@ -114,10 +119,9 @@ class TrainingCluster(Construct):
     def _reservation(
         self, name: str, instance_type: facts.InstanceType, request: ReservationRequest, os: str
     ) -> CapacityReservation:
-        words = "".join(word.capitalize() for word in name.split("-"))
         return CapacityReservation(
             self,
-            f"{words}Reservation",
+            f"{construct_words(name)}Reservation",
             instance_type=instance_type,
             nodes=request.nodes,
             zone=self.network.zone,
@@ -134,6 +138,7 @@ class TrainingCluster(Construct):
         *,
         network: TrainingNetwork | None = None,
         storage: LustreStorage | None = None,
+        accounting: AccountingDatabase | None = None,
     ) -> TrainingCluster:
         """Make the cluster that an institution's file describes.
 
@@ -143,20 +148,36 @@ class TrainingCluster(Construct):
             institution: The file, as ``trainshed.config.load`` reads it.
             network: An existing network. Default: the one that the file describes.
             storage: An existing file system. Default: the one that the file describes.
+            accounting: The accounting database, where it was made elsewhere. Default: the one that
+                the file describes.
         """
         network = network or network_of(scope, f"{id}Network", institution)
         storage = storage or storage_of(scope, f"{id}Storage", institution, network=network)
+        fleet = institution.fleet
+        if fleet.accounting and fleet.accounting.create:
+            # Imported where it is needed: RDS alone takes as long as all else.
+            from .accounting_database import accounting_record_of
+
+            made = accounting or accounting_record_of(
+                scope, f"{id}Accounting", institution, network=network
+            )
+            fleet = fleet.model_copy(update={"accounting": made})
         return cls(
             scope,
             id,
             cluster_name=institution.cluster_name,
-            fleet=institution.fleet,
+            fleet=fleet,
             network=network,
             storage=storage,
             # What the institution's budget counts by; the stacks have it from their own tags.
             tags=institution.every_tag,
             known_types=institution.known_types,
         )
+
+
+def _backend(fleet: Fleet) -> type[ParallelClusterFleet] | type[SlurmFleet]:
+    # By attribute: each backend loads modules of the CDK that the other does without.
+    return fleets.SlurmFleet if fleet.backend == "slurm" else fleets.ParallelClusterFleet
 
 
 def network_of(scope: Construct, id: str, institution: Institution) -> TrainingNetwork:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .agent import NodeAgent as NodeAgent
+    from .agent import NodeRole as NodeRole
     from .alarms import AlarmSpec as AlarmSpec
     from .budget import InstitutionBudget as InstitutionBudget
+    from .file_system_alarms import ProvisionedLimits as ProvisionedLimits
     from .institution_alerts import alerts_of as alerts_of
     from .note import AlarmNote as AlarmNote
     from .slack import SlackAlerts as SlackAlerts
@@ -23,6 +25,8 @@ _HOMES = {
     "AlertTopic": "topic",
     "InstitutionBudget": "budget",
     "NodeAgent": "agent",
+    "NodeRole": "agent",
+    "ProvisionedLimits": "file_system_alarms",
     "SlackAlerts": "slack",
     "alerts_of": "institution_alerts",
 }
@@ -33,6 +37,8 @@ __all__ = [
     "AlertTopic",
     "InstitutionBudget",
     "NodeAgent",
+    "NodeRole",
+    "ProvisionedLimits",
     "SlackAlerts",
     "alerts_of",
 ]

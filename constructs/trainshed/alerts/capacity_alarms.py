@@ -15,12 +15,14 @@ from constructs import Construct
 from .._acknowledge import acknowledge
 from ..config.capacity import drain_minutes
 from .agent import NAMESPACE, NodeAgent
-from .alarms import BELOW, UNKNOWN, AlarmSpec
+from .alarms import BELOW, UNKNOWN, AlarmContext, AlarmSpec
 
 _HOUR = cdk.Duration.hours(1)
 # EC2 user guide "Capacity Blocks for ML", read 2026-11-29: when EC2 begins to end the instances.
 _MINUTES_WITHOUT_INSTANCES = 30
 _MINUTES_WITHOUT_INSTANCES_ULTRASERVER = 60
+
+_NOBODY = AlarmContext()
 
 EVENT_TYPES = (
     "Capacity Block Delivered",
@@ -99,7 +101,8 @@ class CapacityBlockNotices(Construct):
         ultraserver: The block is of UltraServers, whose instances EC2 ends half an hour earlier.
         topic_arn: Topic to publish to.
         key_arn: Key of the topic; empty: it is not encrypted.
-        institution: Whose it is.
+        dead_letter_queue_arn: Queue of notices that the topic does not take. Empty: they are lost.
+        context: Whose it is, and where to read on.
 
     Raises:
         ValueError: The end has no time zone.
@@ -114,13 +117,17 @@ class CapacityBlockNotices(Construct):
         end: datetime,
         topic_arn: str,
         key_arn: str = "",
+        dead_letter_queue_arn: str = "",
         ultraserver: bool = False,
-        institution: str = "",
+        context: AlarmContext = _NOBODY,
     ) -> None:
         super().__init__(scope, id)
         if end.tzinfo is None:
             raise ValueError(f"end is {end.isoformat()}, without a time zone; add one: +00:00")
-        role = self._role(topic_arn, key_arn)
+        role = self._role(topic_arn, key_arn, dead_letter_queue_arn)
+        target: dict[str, Any] = {"arn": topic_arn, "role_arn": role.role_arn}
+        if dead_letter_queue_arn:
+            target["dead_letter_config"] = {"arn": dead_letter_queue_arn}
         end = end.astimezone(UTC)
         minutes = (
             _MINUTES_WITHOUT_INSTANCES_ULTRASERVER if ultraserver else _MINUTES_WITHOUT_INSTANCES
@@ -139,12 +146,16 @@ class CapacityBlockNotices(Construct):
                 "end-date": end.isoformat(),
                 "severity": severity,
                 "notice": what,
-                "institution": institution,
+                "institution": context.institution,
+                "runbook": f"{context.runbook_url}#capacity-block-ends"
+                if context.runbook_url
+                else "",
+                "dashboard": context.dashboard_url,
             }
-            self._schedule(name, end - before, detail, topic_arn, role)
+            self._schedule(name, end - before, detail, target)
 
     def _schedule(
-        self, name: str, when: datetime, detail: dict[str, Any], topic_arn: str, role: iam.IRole
+        self, name: str, when: datetime, detail: dict[str, Any], target: dict[str, Any]
     ) -> None:
         event = {
             "source": "trainshed",
@@ -162,12 +173,10 @@ class CapacityBlockNotices(Construct):
             description=f"Capacity Block {detail['capacity-reservation-id']} {detail['notice']}",
             schedule_expression=f"at({when:%Y-%m-%dT%H:%M:%S})",
             flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
-            target=scheduler.CfnSchedule.TargetProperty(
-                arn=topic_arn, role_arn=role.role_arn, input=json.dumps(event)
-            ),
+            target=scheduler.CfnSchedule.TargetProperty(**target, input=json.dumps(event)),
         )
 
-    def _role(self, topic_arn: str, key_arn: str) -> iam.Role:
+    def _role(self, topic_arn: str, key_arn: str, dead_letter_queue_arn: str) -> iam.Role:
         role = iam.Role(
             self,
             "Role",
@@ -182,6 +191,10 @@ class CapacityBlockNotices(Construct):
                 iam.PolicyStatement(
                     actions=["kms:Decrypt", "kms:GenerateDataKey"], resources=[key_arn]
                 )
+            )
+        if dead_letter_queue_arn:
+            role.add_to_policy(
+                iam.PolicyStatement(actions=["sqs:SendMessage"], resources=[dead_letter_queue_arn])
             )
         acknowledge(
             role,

@@ -9,7 +9,14 @@ from typing import Literal, Protocol
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 
+from .. import facts
+from ..config.lustre_rules import deployment
+from ..config.storage import ExistingLustre, Lustre
 from .alarms import ABOVE, BELOW, UNKNOWN, AlarmSpec
+
+# FSx for Lustre user guide, "Performance characteristics of SSD and HDD storage classes", read
+# 2026-11-29: what scratch file systems sustain.
+_SCRATCH_MB_S_PER_TIB = 200
 
 _FIVE_MINUTES = cdk.Duration.minutes(5)
 
@@ -54,22 +61,46 @@ class ProvisionedLimits:
     throughput_bytes_per_second: float | None = None
     metadata_iops: int | None = None
 
+    @classmethod
+    def of(cls, source: Lustre | ExistingLustre) -> ProvisionedLimits:
+        """Return what the section of an institution's file says that its file system is paid for.
+
+        Args:
+            source: ``storage.lustre`` or ``storage.existing``.
+        """
+        tier, iops = source.throughput_mb_s_per_tib, source.metadata_iops
+        if isinstance(source, Lustre):
+            if not facts.lustre.is_persistent(deployment(source)):
+                tier = _SCRATCH_MB_S_PER_TIB
+            if source.deployment_type == "persistent_2" and iops is None:
+                iops = facts.lustre.minimum_metadata_iops(source.capacity_gib)
+        return cls(
+            throughput_bytes_per_second=source.capacity_gib / 1024 * tier * 1e6
+            if source.capacity_gib and tier
+            else None,
+            metadata_iops=iops,
+        )
+
 
 def of(
     storage: WatchedFileSystem,
     directions: Sequence[Literal["import", "export"]] = (),
     limits: ProvisionedLimits | None = None,
+    *,
+    space: bool = True,
 ) -> tuple[AlarmSpec, ...]:
     """Return the alarms of a file system.
 
     Args:
-        storage: The file system; its size must be known.
+        storage: The file system.
         directions: Ways in which it is linked to S3.
         limits: What it is provisioned for. None: no alarm on saturation.
+        space: Watch shares of its space, for which its size must be known.
     """
     name = f"FSx file system {storage.file_system_id}"
     return (
-        *_space(storage, name),
+        *(_space(storage, name) if space else ()),
+        _full_disk(storage, name),
         *(_saturation(storage, name, limits) if limits else ()),
         *(_link(storage, name, direction) for direction in directions),
     )
@@ -108,19 +139,22 @@ def _space(storage: WatchedFileSystem, name: str) -> tuple[AlarmSpec, ...]:
             details="Writes, and with them checkpoints, fail when it is full.",
             do=clean_up,
         ),
-        AlarmSpec(
-            name="FsxDiskFull",
-            metric=storage.metric_free_data_storage(statistic="Minimum"),
-            # A disk (OST) of the smallest size, 1,200 GiB, with 2 % left.
-            threshold=24 * 2**30,
-            comparison=BELOW,
-            periods=5,
-            missing=UNKNOWN,
-            severity="critical",
-            summary=f"A disk of {name} is full",
-            details="Files whose stripes lie on it cannot grow, whatever `df` shows.",
-            do="`lfs df -h` names it; stripe large files wider, move some with `lfs migrate`.",
-        ),
+    )
+
+
+def _full_disk(storage: WatchedFileSystem, name: str) -> AlarmSpec:
+    return AlarmSpec(
+        name="FsxDiskFull",
+        metric=storage.metric_free_data_storage(statistic="Minimum"),
+        # A disk (OST) of the smallest size, 1,200 GiB, with 2 % left.
+        threshold=24 * 2**30,
+        comparison=BELOW,
+        periods=5,
+        missing=UNKNOWN,
+        severity="critical",
+        summary=f"A disk of {name} is full",
+        details="Files whose stripes lie on it cannot grow, whatever `df` shows.",
+        do="`lfs df -h` names it; stripe large files wider, move some with `lfs migrate`.",
     )
 
 
@@ -134,13 +168,14 @@ def _saturation(
             "FsxThroughputSaturated",
             storage.metric_throughput(period=_FIVE_MINUTES),
             limits.throughput_bytes_per_second,
-            "throughput",
+            "has been at its limit of throughput",
         ),
         (
             "FsxMetadataSaturated",
             storage.metric_metadata_operations(period=_FIVE_MINUTES),
             limits.metadata_iops and limits.metadata_iops * _FIVE_MINUTES.to_seconds(),
-            "metadata operations",
+            # What one of them allows differs by operation: two opens, a tenth of a directory.
+            "has had as many metadata operations as its metadata IOPS",
         ),
     )
     return tuple(
@@ -153,7 +188,7 @@ def _saturation(
             datapoints=5,
             missing=UNKNOWN,
             severity="warning",
-            summary=f"{name} has been at its limit of {what} for half an hour",
+            summary=f"{name} {what} for half an hour",
             do="Find the job with the most I/O; spread its files, or raise the provisioned level.",
         )
         for alarm, metric, limit, what in table

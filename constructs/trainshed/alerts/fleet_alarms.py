@@ -54,6 +54,29 @@ def of_head_node(fleet: WatchedFleet) -> tuple[AlarmSpec, ...]:
     )
 
 
+def of_login_pool(group_name: str) -> AlarmSpec:
+    """Return the alarm on the status checks of the login nodes of an Auto Scaling group."""
+    return AlarmSpec(
+        name="LoginNodeStatus",
+        metric=cloudwatch.Metric(
+            namespace="AWS/EC2",
+            metric_name="StatusCheckFailed",
+            statistic="Maximum",
+            period=_MINUTE,
+            dimensions_map={"AutoScalingGroupName": group_name},
+        ),
+        threshold=1,
+        comparison=AT_LEAST,
+        periods=5,
+        # A pool of no nodes sends nothing.
+        missing=UNKNOWN,
+        severity="warning",
+        summary=f"A login node of {group_name} fails its status checks",
+        details="Users on it are cut off; jobs run on. The group puts another one in its place.",
+        do="If it is not replaced within minutes, look at the group's activity and the system log.",
+    )
+
+
 def of_role(agent: NodeAgent) -> tuple[AlarmSpec, ...]:
     """Return the alarms on memory and disks of the nodes of a role."""
     where = f"a {agent.role} node of {agent.cluster_name}"

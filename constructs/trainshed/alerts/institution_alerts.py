@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Literal
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
+from .._names import construct_words
 from ..config.capacity import CapacityBlock, TargetedReservation
 from .budget import InstitutionBudget
+from .file_system_alarms import ProvisionedLimits
 from .slack import SlackAlerts
 
 if TYPE_CHECKING:
@@ -47,18 +49,12 @@ def alerts_of(
         institution=institution.name,
         reserved_concurrency=1 if settings.reserve_concurrency else None,
         runbook_url=settings.runbook_url,
+        dashboard_url=settings.dashboard_url,
     )
-    links = institution.storage.links.values()
-    if cluster.storage.capacity_gib is not None:
-        directions: list[Literal["import", "export"]] = []
-        if any(link.imports for link in links):
-            directions.append("import")
-        if any(link.exports for link in links):
-            directions.append("export")
-        alerts.watch_file_system(cluster.storage, directions=directions)
+    _watch_storage(alerts, institution, cluster)
     alerts.watch_fleet(cluster.fleet)
     _watch_capacity(alerts, institution, cluster)
-    alerts.watch_stack("ClusterStack", cluster.fleet.stack_arn)
+    _watch_backend(alerts, institution, cluster)
     alerts.watch_function(cluster.fleet.provider.on_event, prefix="Provider")
     if nat_gateway_id:
         alerts.watch_nat_gateway(nat_gateway_id)
@@ -75,12 +71,39 @@ def alerts_of(
     return alerts
 
 
+def _watch_storage(alerts: SlackAlerts, institution: Institution, cluster: TrainingCluster) -> None:
+    links = institution.storage.links.values()
+    directions: list[Literal["import", "export"]] = []
+    if any(link.imports for link in links):
+        directions.append("import")
+    if any(link.exports for link in links):
+        directions.append("export")
+    alerts.watch_file_system(
+        cluster.storage,
+        directions=directions,
+        limits=ProvisionedLimits.of(institution.storage.source),
+        space=cluster.storage.capacity_gib is not None,
+    )
+
+
+def _watch_backend(alerts: SlackAlerts, institution: Institution, cluster: TrainingCluster) -> None:
+    """Watch what launches the nodes: the stack of ParallelCluster, or a group a queue."""
+    if institution.fleet.backend == "parallelcluster":
+        alerts.watch_stack("ClusterStack", cluster.fleet.status_arn)
+        for name in institution.fleet.login_nodes:
+            # ParallelCluster 3.16.1, templates/login_nodes_stack.py: the group of a pool.
+            group = f"{cluster.fleet.cluster_name}-{name}-AutoScalingGroup"
+            alerts.watch_login_pool(group, prefix=construct_words(name))
+    for name, group_name in getattr(cluster.fleet, "group_names", {}).items():
+        alerts.watch_group(f"{construct_words(name)}Group", group_name)
+
+
 def _watch_capacity(
     alerts: SlackAlerts, institution: Institution, cluster: TrainingCluster
 ) -> None:
     seen = set()
     for name, queue in institution.fleet.queues.items():
-        prefix = "".join(word.capitalize() for word in name.split("-"))
+        prefix = construct_words(name)
         capacity = queue.capacity
         if name in cluster.reservations:
             alerts.watch_capacity(cluster.reservations[name], prefix=prefix)

@@ -24,6 +24,8 @@ _HIDDEN = cdk.Duration.seconds(6 * 60)
 # Twenty hours of an outage of Slack; permanent errors do not wait for it.
 _MOST_RECEIVES = 200
 _BATCH = 20
+# Lambda quotas, read 2026-11-29: 4 KB for all variables; the others are ARNs and names.
+_LONGEST_ROUTES = 3000
 
 
 _LOST = "It holds which alerts were shown; lost, it costs a repetition."
@@ -70,6 +72,9 @@ class Notifier(Construct):
             functions of the account share, and Lambda refuses where fewer than 10 would be left
             for them. None: none are taken, and two run at a time. Then two changes of one alarm
             within seconds may be two messages, or change places.
+
+    Raises:
+        ValueError: The routes are longer than a function's environment.
     """
 
     queue: sqs.IQueue
@@ -93,6 +98,7 @@ class Notifier(Construct):
         reserved_concurrency: Literal[1] | None = 1,
     ) -> None:
         super().__init__(scope, id)
+        _check_length(routes)
         dead = self._queue("DeadLetters", cdk.Duration.days(14))
         queue = self._queue("Queue", cdk.Duration.days(4), dead)
         table = dynamodb.Table(
@@ -187,4 +193,14 @@ class Notifier(Construct):
                 "TABLE_NAME": table.table_name,
                 "DEAD_LETTER_QUEUE_URL": dead.queue_url,
             },
+        )
+
+
+def _check_length(routes: AlertRoutes) -> None:
+    length = len(routes.to_json().encode())
+    if length > _LONGEST_ROUTES:
+        raise ValueError(
+            f"routes have {length} characters, and a function's environment takes "
+            f"{_LONGEST_ROUTES} of them: name fewer institutions, or make alerts of their own for "
+            "some"
         )

@@ -18,6 +18,7 @@ from constructs import Construct
 
 from .._given import check_record
 from ..config.alerts import AlertRoutes
+from ..records import is_token
 from . import notifier_alarms
 from .alarms import AlarmContext, AlarmSpec
 from .notifier import Notifier
@@ -50,7 +51,8 @@ class SlackAlerts(Watches):
             what that costs.
 
     Raises:
-        ValueError: The secret is a text, or nobody would hear that the notifier fails.
+        ValueError: The secret is a text, nobody would hear that the notifier fails, or the routes
+            are longer than a function's environment.
 
     Example::
 
@@ -97,8 +99,7 @@ class SlackAlerts(Watches):
                 "operators is empty and failure_topic is None, so that nobody hears when the "
                 'notifier fails; use operators=["hpc@example.edu"]'
             )
-        self.institution = institution
-        self._context = AlarmContext(
+        self.context = AlarmContext(
             institution=institution, runbook_url=runbook_url, dashboard_url=dashboard_url
         )
         if topic is None:
@@ -117,6 +118,7 @@ class SlackAlerts(Watches):
             routes=routes,
             reserved_concurrency=reserved_concurrency,
         )
+        self.undelivered = self.notifier.dead_letter_queue
         topic.add_subscription(
             subscriptions.SqsSubscription(
                 self.notifier.queue, dead_letter_queue=self.notifier.dead_letter_queue
@@ -144,7 +146,7 @@ class SlackAlerts(Watches):
             spec: What it watches, and what to do when it is raised.
             prefix: Begins its construct id where several of a kind are watched.
         """
-        alarm = spec.alarm(self, self._context, prefix=prefix)
+        alarm = spec.alarm(self, self.context, prefix=prefix)
         self.notify(alarm)
         return alarm
 
@@ -188,15 +190,23 @@ class SlackAlerts(Watches):
     def _watch_notifier(self) -> None:
         action = actions.SnsAction(self.failure_topic)
         for spec in notifier_alarms.of(self.notifier, self.topic):
-            alarm = spec.alarm(self, self._context, prefix="Notifier")
+            alarm = spec.alarm(self, self.context, prefix="Notifier")
             alarm.add_alarm_action(action)
             alarm.add_ok_action(action)
 
 
 def _check_secret(secret: object) -> None:
+    # Not quoted: it would be in the log of the synth.
     if isinstance(secret, str):
-        # Not quoted: it would be in the log of the synth.
         raise ValueError(
             "secret is a text, which everybody who reads the template would see; put it into "
             "Secrets Manager and pass secretsmanager.Secret.from_secret_name_v2(...)"
+        )
+    made = secret.node.default_child if isinstance(secret, Construct) else None
+    text = getattr(made, "secret_string", None)
+    # What is resolved at the deployment is a token or {{resolve:...}}.
+    if text and not is_token(text) and not text.startswith("{{resolve:"):
+        raise ValueError(
+            "secret is made with its text in the template, where everybody who reads it sees it; "
+            "make the secret without a text, and put it in with aws secretsmanager put-secret-value"
         )

@@ -12,11 +12,12 @@ from aws_cdk import aws_events as events
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from . import capacity_alarms, file_system_alarms, fleet_alarms
 from .agent import NodeAgent, NodeRole
-from .alarms import ABOVE, AT_LEAST, FINE, AlarmSpec
+from .alarms import ABOVE, AT_LEAST, FINE, AlarmContext, AlarmSpec
 from .file_system_alarms import ProvisionedLimits, WatchedFileSystem
 from .fleet_alarms import WatchedFleet
 
@@ -36,7 +37,9 @@ class Watches(Construct):
 
     topic: sns.ITopic
     key: kms.IKey | None
-    institution: str
+    undelivered: sqs.IQueue
+    """Dead-letter queue of what could not be published to the topic."""
+    context: AlarmContext
 
     def add_alarm(self, spec: AlarmSpec, *, prefix: str = "") -> cloudwatch.Alarm:
         """Make one alarm that reaches the topic."""
@@ -54,20 +57,22 @@ class Watches(Construct):
         *,
         directions: Sequence[Literal["import", "export"]] = (),
         limits: ProvisionedLimits | None = None,
+        space: bool = True,
         prefix: str = "",
     ) -> None:
         """Watch a Lustre file system: free space, saturation, links to S3.
 
         Args:
-            storage: A ``LustreStorage``, made or imported, of known size.
+            storage: A ``LustreStorage``, made or imported.
             directions: Ways in which it is linked to S3.
             limits: What it is provisioned for. None: no alarms on saturation.
+            space: Watch what share of it is free, for which its size must be known.
             prefix: Begins the construct ids where several file systems are watched.
 
         Raises:
-            ValueError: The size of the file system is not known.
+            ValueError: Its space is to be watched, and its size is not known.
         """
-        for spec in file_system_alarms.of(storage, directions, limits):
+        for spec in file_system_alarms.of(storage, directions, limits, space=space):
             self.add_alarm(spec, prefix=prefix)
 
     def watch_fleet(
@@ -144,6 +149,16 @@ class Watches(Construct):
             ],
         )
 
+    def watch_login_pool(self, group_name: str, *, prefix: str = "") -> None:
+        """Watch the login nodes of an Auto Scaling group: their status checks, failed launches.
+
+        Args:
+            group_name: Name of the group.
+            prefix: Begins the construct ids where several pools are watched.
+        """
+        self.add_alarm(fleet_alarms.of_login_pool(group_name), prefix=prefix)
+        self.watch_group(f"{prefix}LoginGroup", group_name)
+
     def watch_group(self, id: str, group_name: str) -> None:
         """Tell of instances that an Auto Scaling group could not launch or end."""
         self.add_events(
@@ -216,7 +231,8 @@ class Watches(Construct):
             ultraserver=ultraserver,
             topic_arn=self.topic.topic_arn,
             key_arn=self.key.key_arn if self.key else "",
-            institution=self.institution,
+            dead_letter_queue_arn=self.undelivered.queue_arn,
+            context=self.context,
         )
         self.add_events(
             f"{prefix}BlockEvents",

@@ -1,4 +1,4 @@
-"""The ``trainshed`` command. Of its verbs only ``doctor`` and ``alert-test`` reach AWS."""
+"""The ``trainshed`` command. Only ``doctor``, ``image`` and ``alert-test`` reach AWS."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ VERBS = {
     "cost": "what an institution's cluster costs a month",
     "quotas": "which AWS quotas it needs",
     "picture": "draw its architecture as SVG",
+    "slurm": "bring the accounting database of a live cluster to its policy",
     "doctor": "ask AWS whether everything is ready for it",
+    "image": "print the newest Deep Learning AMI as a lock",
     "alert-test": "send one message of each kind to Slack",
 }
 

@@ -6,22 +6,33 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..config import ConfigError, Fault, Fleet, Institution, load
+from ..config import ConfigError, Fault, Fleet, Institution, Network, load
 from ..config.account_rules import stack_names
 from ..config.explain import nearest
 from ..config.faults import dotted
 from ..config.fleet_rules import known
 from ..config.yaml_source import YamlSource
-from ..pcluster import configuration_faults, fleet_faults, placeholders, render
+from ..pcluster import (
+    configuration_faults,
+    fleet_faults,
+    placeholders,
+    render,
+    with_named_database,
+)
+from ..pcluster import policy_warnings as parallelcluster_warnings
+from ..slurm_fleet import policy as slurm_fleet_policy
+from ..slurm_fleet import rules as slurm_fleet
 
 
 def load_checked(path: Path) -> Institution:
-    """Read one institution file and check the cluster configuration that it renders to.
+    """Read one institution file and check it against its backend.
 
     Raises:
         ConfigError: With every fault.
     """
-    institution = load(path, rules=[parallelcluster_has_it])
+    institution = load(path, rules=[backend_has_it, nodes_have_packages])
+    if institution.fleet.backend != "parallelcluster":
+        return institution
     faults = configuration_faults(cluster_configuration(institution))
     if faults:
         lines = (f"{path}: cluster-config {dotted(f.key_path)}: {f.reason}" for f in faults)
@@ -29,14 +40,32 @@ def load_checked(path: Path) -> Institution:
     return institution
 
 
-def parallelcluster_has_it(
-    name: str, fleet: Fleet, instance_types: Mapping[str, Any]
-) -> Iterator[Fault]:
-    """What the fleet asks for, ParallelCluster can do."""
-    faults = fleet_faults(
-        fleet, cluster_name=fleet.cluster_name or name, known_types=known(instance_types)
-    )
+def backend_has_it(name: str, fleet: Fleet, instance_types: Mapping[str, Any]) -> Iterator[Fault]:
+    """What the fleet asks for, its backend can do."""
+    cluster_name, types = fleet.cluster_name or name, known(instance_types)
+    if fleet.backend == "parallelcluster":
+        faults = fleet_faults(fleet, cluster_name=cluster_name, known_types=types)
+    else:
+        faults = slurm_fleet.fleet_faults(fleet, cluster_name=cluster_name, types=types)
     yield from (fault.below("fleet") for fault in faults)
+
+
+def policy_warnings(institution: Institution) -> list[str]:
+    """Return what of an institution's Slurm policy is waste or a surprise, a line each."""
+    warnings = {
+        "parallelcluster": parallelcluster_warnings,
+        "slurm": slurm_fleet_policy.policy_warnings,
+    }
+    fleet = institution.fleet
+    return warnings[fleet.backend](fleet, institution.known_types)
+
+
+def nodes_have_packages(fleet: Fleet, network: Network) -> Iterator[Fault]:
+    """Nodes of the bare fleet install Slurm from somewhere."""
+    if fleet.backend == "slurm":
+        isolated = network.source.internet == "isolated"
+        faults = slurm_fleet.package_faults(fleet, isolated=isolated)
+        yield from (fault.below("fleet") for fault in faults)
 
 
 def load_all(folder: Path, chosen: str | None = None) -> list[Institution]:
@@ -100,8 +129,9 @@ def name_clashes(institutions: Mapping[Path, Institution]) -> Iterator[str]:
 
 def cluster_configuration(institution: Institution) -> dict[str, Any]:
     """Return the cluster configuration with names in the place of what only AWS knows."""
+    fleet = with_named_database(institution.fleet)
     references = placeholders(
-        institution.fleet,
+        fleet,
         region=institution.region,
         mount_dir=institution.storage.mount_dir,
         cluster_name=institution.cluster_name,
@@ -110,7 +140,7 @@ def cluster_configuration(institution: Institution) -> dict[str, Any]:
         known_types=institution.known_types,
     )
     return render(
-        institution.fleet,
+        fleet,
         references,
         known_types=institution.known_types,
         tags=institution.every_tag,

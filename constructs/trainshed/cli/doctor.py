@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     from ..doctor import SessionClients, as_json, as_text, diagnose, exit_code
 
     try:
-        session = _session(options.profile)
+        session = session_of(options.profile)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1
@@ -48,7 +48,12 @@ def run(options: argparse.Namespace) -> int:
     return exit_code(answers, strict=options.strict)
 
 
-def _session(profile: str | None) -> Any:
+def session_of(profile: str | None) -> Any:
+    """Return a boto3 session.
+
+    Raises:
+        ValueError: There is no such profile.
+    """
     import boto3
     from botocore.exceptions import ProfileNotFound
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from ..config import ConfigError, Institution
 from .checked import cluster_configuration, load_checked
+from .slurm import accounting_document_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,9 +33,55 @@ def run(options: argparse.Namespace) -> int:
 
 def rendered(institution: Institution) -> Iterator[tuple[str, str]]:
     """Yield the name and text of each file."""
+    if institution.fleet.backend == "slurm":
+        yield from _slurm_fleet(institution)
+        return
     from ..pcluster import to_yaml
 
     yield "cluster-config.yaml", to_yaml(cluster_configuration(institution))
+    yield from _policy(institution)
+
+
+def _policy(institution: Institution) -> Iterator[tuple[str, str]]:
+    """Yield the Slurm policy: a table for people, the document, and what its first run does."""
+    document = accounting_document_of(institution)
+    fleet = institution.fleet
+    if document is None or fleet.policy is None:
+        return
+    from ..slurm import policy_table
+    from ..slurm.fleet_rules import node_groups
+    from ..slurm.reconcile import first_steps
+
+    groups = node_groups(fleet, institution.known_types)
+    yield "policy.md", policy_table(fleet.policy, groups)
+    if fleet.backend == "parallelcluster":
+        yield "policy.json", json.dumps(document, indent=1, sort_keys=True) + "\n"
+    steps = "".join(f"{number}. {step}\n" for number, step in enumerate(first_steps(document), 1))
+    yield "account-plan.md", f"What an empty accounting database gets, a call each:\n\n{steps}"
+
+
+def _slurm_fleet(institution: Institution) -> Iterator[tuple[str, str]]:
+    from ..slurm_fleet import cluster_files, fleet_document
+    from ..slurm_fleet.placeholders import placeholders
+
+    fleet, types = institution.fleet, institution.known_types
+    around = placeholders(
+        fleet,
+        cluster_name=institution.cluster_name,
+        region=institution.region,
+        mount_dir=institution.storage.mount_dir,
+        file_system_efa=institution.storage.source.efa,
+    )
+    document = fleet_document(fleet, around, types=types)
+    yield "fleet.json", json.dumps(document, indent=1, sort_keys=True) + "\n"
+    files = cluster_files(
+        fleet,
+        cluster_name=institution.cluster_name,
+        mount_dir=institution.storage.mount_dir,
+        types=types,
+    )
+    yield from files.items()
+    yield from _policy(institution)
 
 
 def write_rendered(institution: Institution, folder: Path) -> list[Path]:
@@ -42,6 +90,7 @@ def write_rendered(institution: Institution, folder: Path) -> list[Path]:
     paths = []
     for name, text in rendered(institution):
         path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         paths.append(path)
     return paths

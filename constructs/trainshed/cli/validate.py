@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from ..config import ConfigError, Institution
-from .checked import load_checked, name_clashes
+from .checked import load_checked, name_clashes, policy_warnings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +26,8 @@ def run(options: argparse.Namespace) -> int:
             faults.append(str(error))
         else:
             print(f"{path}: {right[path].name} is right")
+            for warning in policy_warnings(right[path]):
+                print(f"{path}: warning: {warning}")
     faults += name_clashes(right)
     for fault in faults:
         print(fault, file=sys.stderr)

@@ -3,7 +3,9 @@
 The only package that knows YAML. Importing it does not import the CDK.
 """
 
+from .accounting import AccountingDatabase, NewDatabase
 from .alerts import AlertRoutes, Alerts, QuietHours, SeverityChannels
+from .backends import PackageCache, ParallelClusterOptions, SlurmOptions
 from .capacity import (
     Capacity,
     CapacityBlock,
@@ -15,17 +17,15 @@ from .capacity import (
 )
 from .faults import Fault, FaultsError
 from .fleet import (
-    AccountingDatabase,
     Fleet,
     HeadNode,
-    Image,
     LoginPool,
     Monitoring,
-    ParallelClusterOptions,
     Queue,
     RootVolume,
     Ssh,
 )
+from .image import Image, ImageLock
 from .institution import InstanceTypeDescription, Institution
 from .load import ConfigError, load
 from .network import ExistingVpc, Network, NewVpc
@@ -48,15 +48,18 @@ __all__ = [
     "Fleet",
     "HeadNode",
     "Image",
+    "ImageLock",
     "InstanceTypeDescription",
     "Institution",
     "LoginPool",
     "Lustre",
     "Monitoring",
     "Network",
+    "NewDatabase",
     "NewVpc",
     "OnDemand",
     "OpenReservation",
+    "PackageCache",
     "ParallelClusterOptions",
     "Queue",
     "QuietHours",
@@ -65,6 +68,7 @@ __all__ = [
     "RootVolume",
     "S3Link",
     "SeverityChannels",
+    "SlurmOptions",
     "Spot",
     "Ssh",
     "Storage",

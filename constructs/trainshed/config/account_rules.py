@@ -44,7 +44,7 @@ def fleet_is_of_the_account(region: str, account: str, fleet: Fleet) -> Iterator
     arns: list[tuple[KeyPath, str | None]] = [
         (
             (*at, "accounting", "password_secret_arn"),
-            database.password_secret_arn if database else None,
+            (database.password_secret_arn or None) if database else None,
         ),
         (
             (*at, "parallelcluster", "permissions_boundary_arn"),
@@ -166,6 +166,8 @@ def _is_plain(character: str) -> bool:
 def cluster_name_is_free(name: str, fleet: Fleet) -> Iterator[Fault]:
     """ParallelCluster makes a stack named like the cluster, beside the institution's own two."""
     stacks = stack_names(name)
+    if fleet.backend != "parallelcluster":
+        return
     if fleet.cluster_name and fleet.cluster_name.lower() in stacks:
         yield Fault.at(
             "fleet",

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from ..records import OnChange, Record, is_token
 from .faults import Fault, refuse
-from .texts import Form, SecretArn
+from .texts import Form, SecretArn, looks_secret
 
 # Ids begin with C or G; names: docs.slack.dev "conversations.create", read 2026-11-29.
 _CHANNEL = re.compile(r"[CG][A-Z0-9]{7,20}|[a-z0-9_-]{1,80}")
@@ -21,7 +21,7 @@ _CLOCK = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
 def _channel(value: str) -> str:
     if is_token(value):
         return value
-    if "://" in value or value.startswith("xox"):
+    if "://" in value or looks_secret(value):
         # Not quoted: it may be a secret, and this text goes into logs.
         raise ValueError(
             "a channel is named by its id, C0123456789, or the name of a webhook; "
@@ -33,6 +33,9 @@ def _channel(value: str) -> str:
 
 
 def _mention(value: str) -> str:
+    if looks_secret(value):
+        # Not quoted: this text goes into logs.
+        raise ValueError("a secret mentions nobody; use <!here>, <!subteam^S0123> or <@U0123>")
     if value and not is_token(value) and not _MENTION.fullmatch(value):
         raise ValueError(
             f"{value!r} mentions nobody in Slack; use <!here>, <!subteam^S0123> or <@U0123>"
@@ -54,7 +57,7 @@ def _zone(value: str) -> str:
     return value
 
 
-class _Routes(Record):
+class _Unquoted(Record):
     # What was written by mistake may be a secret, and pydantic would quote it.
     model_config = ConfigDict(hide_input_in_errors=True)
 
@@ -62,7 +65,7 @@ class _Routes(Record):
 ChannelName = Annotated[str, AfterValidator(_channel)]
 
 
-class QuietHours(_Routes):
+class QuietHours(_Unquoted):
     """Hours in which all but critical alerts go to a channel that wakes nobody."""
 
     start: Annotated[str, AfterValidator(_clock), OnChange.LIVE]
@@ -82,7 +85,7 @@ class QuietHours(_Routes):
         return self
 
 
-class SeverityChannels(_Routes):
+class SeverityChannels(_Unquoted):
     """Channels of one institution; what is left out goes where all others go."""
 
     critical: Annotated[ChannelName | None, OnChange.LIVE] = None
@@ -93,7 +96,7 @@ class SeverityChannels(_Routes):
     """Channel of what is good to know."""
 
 
-class AlertRoutes(_Routes):
+class AlertRoutes(_Unquoted):
     """Which channel hears of what.
 
     With a bot token, channels are ids (``C0123456789``). With webhooks they are the names under
@@ -128,10 +131,14 @@ class AlertRoutes(_Routes):
         ).model_dump_json(exclude_none=True)
 
 
+_PAGE = Form(
+    r"""(https?://[A-Za-z0-9][^\s<>|"'\\^`{}\x00-\x20]*)?""",
+    "the address of a page, such as https://hpc.example.edu/runbooks",
+)
 _EMAIL = Form(r"[^@\s]+@[^@\s]+\.[^@\s]+", "an e-mail address, such as hpc@example.edu")
 
 
-class Alerts(Record):
+class Alerts(_Unquoted):
     """Alarms and events of an institution's cluster, and their way to Slack."""
 
     slack_secret_arn: Annotated[SecretArn, OnChange.LIVE]
@@ -142,15 +149,10 @@ class Alerts(Record):
     """Who hears by e-mail when the way to Slack is broken; at least one."""
     reserve_concurrency: Annotated[bool, OnChange.LIVE] = True
     """Keep one concurrent execution of Lambda for the notifier; a new account may have none."""
-    runbook_url: Annotated[
-        str,
-        Form(
-            r"""(https?://[A-Za-z0-9][^\s<>|"'\\^`{}\x00-\x20]*)?""",
-            "the address of a page, such as https://hpc.example.edu/runbooks",
-        ),
-        OnChange.LIVE,
-    ] = ""
+    runbook_url: Annotated[str, _PAGE, OnChange.LIVE] = ""
     """Page of runbooks; alarms link to their section. Default: no link."""
+    dashboard_url: Annotated[str, _PAGE, OnChange.LIVE] = ""
+    """The cluster's dashboard; alarms link to it. Default: no link."""
     budget_usd_per_month: Annotated[
         float | None, Field(gt=0, allow_inf_nan=False), OnChange.LIVE
     ] = None

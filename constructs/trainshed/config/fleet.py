@@ -8,31 +8,21 @@ from pydantic import AfterValidator, Field, model_validator
 
 from .. import facts
 from ..records import OnChange, Record, is_token
+from ..slurm.policy import SlurmPolicy
 from ..subnets import ipv4_network
+from .accounting import AccountingDatabase
+from .backends import ParallelClusterOptions, SlurmOptions
 from .capacity import Capacity, is_static
 from .faults import Fault, refuse
+from .image import Image
 from .network import LogRetentionDays
 from .texts import (
-    AmiId,
-    BucketName,
     ClusterName,
     Form,
     MountDirectory,
     PolicyArn,
     QueueName,
-    SecretArn,
 )
-
-
-class Image(Record):
-    """Operating system image of every node."""
-
-    os: Annotated[
-        Literal["ubuntu2204", "ubuntu2404", "alinux2023", "rhel8", "rhel9"], OnChange.REFUSED
-    ] = "ubuntu2404"
-    """Operating system."""
-    ami_id: Annotated[AmiId | None, OnChange.REFUSED] = None
-    """Image to use. Default: the backend's official image of that operating system."""
 
 
 class RootVolume(Record):
@@ -163,38 +153,6 @@ class Queue(Record):
         return self.max_nodes if is_static(self.capacity) else 0
 
 
-class AccountingDatabase(Record):
-    """A MySQL database for Slurm accounting."""
-
-    host: Annotated[
-        str,
-        Form(
-            r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}"
-            r"|65[0-4]\d{2}|655[0-2]\d|6553[0-5]))?",
-            "a host, with its port (1 to 65535) where that is not 3306, without scheme: "
-            "db.example.edu:3306",
-        ),
-        OnChange.STOPS_FLEET,
-    ]
-    """Host, and port after a colon."""
-    user: Annotated[
-        str,
-        # MySQL 8.0 reference manual "Access control, stage 1": at most 32 characters. Slurm's
-        # StorageUser has no way to quote one.
-        Form(r"[\w.$@-]{1,32}", "a database user: up to 32 letters, digits, _ . $ @ -"),
-        OnChange.STOPS_FLEET,
-    ]
-    """Database user."""
-    password_secret_arn: Annotated[SecretArn, OnChange.STOPS_FLEET]
-    """Secret that holds the password as plain text."""
-    database: Annotated[
-        str,
-        Form(r"[0-9a-z_]{1,64}", "a database name: up to 64 of 0-9 a-z _"),
-        OnChange.STOPS_FLEET,
-    ] = "slurm_acct"
-    """Name of the database."""
-
-
 class Monitoring(Record):
     """What the fleet reports to CloudWatch."""
 
@@ -206,54 +164,10 @@ class Monitoring(Record):
     """A CloudWatch dashboard."""
 
 
-class ParallelClusterOptions(Record):
-    """What only AWS ParallelCluster has."""
-
-    queue_update_strategy: Annotated[
-        Literal["DRAIN", "TERMINATE", "COMPUTE_FLEET_STOP"], OnChange.LIVE
-    ] = "DRAIN"
-    """What an update does to nodes whose settings changed."""
-    memory_scheduling: Annotated[bool, OnChange.STOPS_FLEET] = True
-    """Slurm places jobs by memory as well as by CPU."""
-    scaledown_idle_minutes: Annotated[int | None, Field(ge=1), OnChange.STOPS_FLEET] = None
-    """Idle minutes after which a node above min_nodes is stopped. Default: 10."""
-    head_bootstrap_timeout_minutes: Annotated[int, Field(ge=5, le=50), OnChange.REFUSED] = 40
-    """How long the head node may take; above 50 CloudFormation's hour would not be enough."""
-    compute_bootstrap_timeout_minutes: Annotated[int, Field(ge=5, le=120), OnChange.LIVE] = 40
-    """How long a compute node may take before it is replaced."""
-    extra_slurm_settings: Annotated[dict[str, str | int], OnChange.LIVE] = Field(
-        default_factory=dict
-    )
-    """More lines for slurm.conf. Keys that ParallelCluster keeps for itself are refused."""
-    suppress_validators: Annotated[
-        tuple[
-            Annotated[
-                str,
-                Form(r"ALL|type:\w+", "ALL or a validator, such as type:AmiOsCompatibleValidator"),
-            ],
-            ...,
-        ],
-        OnChange.LIVE,
-    ] = ()
-    """ParallelCluster validators to leave out: ``type:NAME``."""
-    removal: Annotated[Literal["retain", "destroy"], OnChange.LIVE] = "retain"
-    """What deleting the stack does to the cluster. Its data is retained in any case."""
-    permissions_boundary_arn: Annotated[PolicyArn | None, OnChange.LIVE] = None
-    """Permissions boundary of every role. Default: one that is made, unless policies are named."""
-    layer_bucket: Annotated[BucketName | None, OnChange.LIVE] = None
-    """Bucket that mirrors the Lambda layer of ParallelCluster. Default: AWS's own in the Region."""
-    layer_key: Annotated[
-        Annotated[str, Form(r"[!-~]{1,1024}", "a key of S3 without blanks, such as a/layer.zip")]
-        | None,
-        OnChange.LIVE,
-    ] = None
-    """Key of that layer in the bucket. Default: AWS's key for the version."""
-
-
 class Fleet(Record):
     """Head node, login nodes and queues, and what runs Slurm over them."""
 
-    backend: Annotated[Literal["parallelcluster"], OnChange.REFUSED] = "parallelcluster"
+    backend: Annotated[Literal["parallelcluster", "slurm"], OnChange.REFUSED] = "parallelcluster"
     """What builds and runs the fleet."""
     cluster_name: Annotated[ClusterName | None, OnChange.REFUSED] = None
     """Name of the cluster. Default: the institution's name."""
@@ -266,8 +180,12 @@ class Fleet(Record):
     queues: Annotated[dict[QueueName, Queue], Field(min_length=1), OnChange.STOPS_FLEET]
     """Queues by name. Adding one is live; removing or renaming one stops the fleet."""
     accounting: Annotated[AccountingDatabase | None, OnChange.STOPS_FLEET] = None
-    """Database for Slurm accounting. Default: no accounting, so no limits and no fair share."""
+    """Database for Slurm accounting. Default: on the head node with backend slurm, else none."""
+    policy: Annotated[SlurmPolicy | None, OnChange.LIVE] = None
+    """Partitions, limits, accounts and users of Slurm. Default: one open partition a queue."""
     monitoring: Annotated[Monitoring, OnChange.LIVE] = Monitoring()
     """What the fleet reports to CloudWatch."""
+    slurm: Annotated[SlurmOptions, OnChange.LIVE] = SlurmOptions()
+    """What only the bare Slurm fleet has."""
     parallelcluster: Annotated[ParallelClusterOptions, OnChange.LIVE] = ParallelClusterOptions()
     """What only AWS ParallelCluster has."""

@@ -8,6 +8,7 @@ from typing import Any
 from .. import facts
 from ..launch import addresses_per_node
 from ..subnets import check_addresses, check_new_vpc
+from .backend_rules import backend_faults
 from .capacity import CapacityBlock
 from .faults import Fault
 from .fleet import Fleet, Queue
@@ -31,6 +32,7 @@ def fleet_faults(fleet: Fleet, *, zone: facts.Zone, types: Types) -> list[Fault]
         types: Facts of instance types by name.
     """
     return [
+        *(fault.below("fleet") for fault in backend_faults(fleet)),
         *_unknown_types(fleet, types),
         *_foreign_architectures(fleet, types),
         *_queues_above_their_types(fleet, types),
@@ -136,7 +138,7 @@ def _wrong_node_counts(fleet: Fleet) -> Iterator[Fault]:
             yield Fault(
                 (*at, "min_nodes"),
                 f"{queue.least_nodes} is not max_nodes, {queue.max_nodes}; a Capacity Block is paid"
-                " for as a whole and ParallelCluster takes only equal numbers: leave min_nodes out",
+                " for as a whole, so every node of it always runs: leave min_nodes out",
             )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import facts
 from .account_rules import ACCOUNT_RULES
+from .accounting_rules import database_has_two_zones
 from .faults import Fault
 from .fleet import Fleet
 from .fleet_rules import FLEET_RULES
@@ -79,6 +80,7 @@ RULES: tuple[Rule, ...] = (
     *ACCOUNT_RULES,
     directories_are_apart,
     new_bucket_is_in_the_region,
+    database_has_two_zones,
     *FLEET_RULES,
 )
 

@@ -21,6 +21,7 @@ def json_schema() -> dict[str, Any]:
         record.model_rebuild(force=True)
     schema = Institution.model_json_schema()
     _without_titles(schema)
+    _shortened(schema)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "trainshed institution",
@@ -42,6 +43,22 @@ def _texts(record: type[Record]) -> Iterator[tuple[str, str]]:
         match field, text:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(ast.Constant(str(words))):
                 yield name, inspect.cleandoc(words)
+
+
+def _shortened(node: Any) -> None:
+    """Write "a number or nothing" as one type of two names, and not as a choice of two schemas."""
+    if isinstance(node, dict):
+        match node:
+            case {"anyOf": [{"type": str(kind)} as given, {"type": "null"}]} if not (
+                {"enum", "const"} & set(given)
+            ):
+                del node["anyOf"]
+                node.update({**given, "type": [kind, "null"]})
+        for child in node.values():
+            _shortened(child)
+    elif isinstance(node, list):
+        for child in node:
+            _shortened(child)
 
 
 def _without_titles(node: Any) -> None:

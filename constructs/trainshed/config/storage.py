@@ -126,6 +126,10 @@ class ExistingLustre(Record):
     """The file system was made with EFA."""
     capacity_gib: Annotated[int | None, Field(ge=1200), OnChange.LIVE] = None
     """Its size in GiB, for alarms on free space. Default: none are made."""
+    throughput_mb_s_per_tib: Annotated[int | None, Field(ge=12, le=1000), OnChange.LIVE] = None
+    """Its throughput in MB/s a TiB, with ``capacity_gib`` for an alarm on it. Default: none."""
+    metadata_iops: Annotated[int | None, Field(ge=1500, le=192_000), OnChange.LIVE] = None
+    """Its metadata operations a second, for an alarm on them. Default: none is made."""
 
 
 class S3Link(Record):

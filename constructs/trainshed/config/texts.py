@@ -36,7 +36,15 @@ class Form:
         Raises:
             ValueError: The text has another form.
         """
-        if is_token(value) or re.fullmatch(self.pattern, value, re.ASCII):
+        if is_token(value):
+            return value
+        if looks_secret(value):
+            # Not quoted: this text goes into logs.
+            raise ValueError(
+                "a token or a webhook's address stands here, where everybody who reads the file "
+                f"sees it; put it into Secrets Manager, make a new one, and write {self.what}"
+            )
+        if re.fullmatch(self.pattern, value, re.ASCII):
             return value
         more = self.hint(value) if self.hint else None
         raise ValueError(f"{value!r} is not {self.what}" + (f"; {more}" if more else ""))
@@ -50,6 +58,11 @@ class Form:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         return {**handler(schema), "pattern": f"^(?:{self.pattern})$"}
+
+
+def looks_secret(value: str) -> bool:
+    """Tell whether a text is a token of Slack or the address of a webhook."""
+    return value.startswith("xox") or "hooks.slack" in value
 
 
 def _no_boolean(value: object) -> object:

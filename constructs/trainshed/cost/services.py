@@ -155,7 +155,15 @@ def monitoring_items(
         yield market.item("Monitoring", "Dashboard", Range.of(1), "cloudwatch:dashboard")
     if fleet.accounting:
         yield market.item("Monitoring", "Secret of the Slurm database", Range.of(1), "secret")
-        yield unknown("Monitoring", "Slurm database", "it is not made here")
+        new = fleet.accounting.create
+        yield unknown(
+            "Monitoring",
+            "Slurm database",
+            f"{new.min_capacity_units:g} to {new.max_capacity_units:g} Aurora capacity units, "
+            "always running; its price in the Region is not in the table"
+            if new
+            else "it is not made here",
+        )
     if institution.alerts:
         yield market.item("Monitoring", "Key of the alert topic", Range.of(1), "kms:key")
         yield market.item("Monitoring", "Secret of Slack", Range.of(1), "secret")

@@ -43,7 +43,7 @@ def data_checks(institution: Institution) -> Iterator[Check]:
             _links(institution, storage.existing),
         )
     secrets = {}
-    if institution.fleet.accounting:
+    if institution.fleet.accounting and not institution.fleet.accounting.create:
         secrets["Slurm database"] = institution.fleet.accounting.password_secret_arn
     if institution.alerts:
         secrets["Slack"] = institution.alerts.slack_secret_arn

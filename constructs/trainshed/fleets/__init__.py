@@ -16,12 +16,18 @@ if TYPE_CHECKING:
     from .parallelcluster import ParallelClusterFleet as ParallelClusterFleet
     from .parallelcluster_nodes import FleetStorage as FleetStorage
     from .provider import ParallelClusterProvider as ParallelClusterProvider
+    from .slurm_fleet import SlurmFleet as SlurmFleet
+    from .slurm_head import SlurmFleetNetwork as SlurmFleetNetwork
+    from .slurm_provider import SlurmFleetProvider as SlurmFleetProvider
 
 _HOMES = {
     "FleetStorage": "parallelcluster_nodes",
     "NodeScript": "node_scripts",
     "ParallelClusterFleet": "parallelcluster",
     "ParallelClusterProvider": "provider",
+    "SlurmFleet": "slurm_fleet",
+    "SlurmFleetNetwork": "slurm_head",
+    "SlurmFleetProvider": "slurm_provider",
     "node_script": "node_scripts",
 }
 
@@ -35,6 +41,9 @@ __all__ = [
     "NodeScript",
     "ParallelClusterFleet",
     "ParallelClusterProvider",
+    "SlurmFleet",
+    "SlurmFleetNetwork",
+    "SlurmFleetProvider",
     "node_script",
     "require",
 ]

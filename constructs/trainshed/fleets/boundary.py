@@ -12,7 +12,8 @@ from constructs import Construct
 
 from .node_policies import LISTED_AT_BUCKETS, NodePolicies, policy_path
 from .provider_acknowledgments import acknowledge_wildcards
-from .provider_permissions import A_LIST, CLEANUP_LOG, CLUSTER_TAG, ONE_CLUSTER, Right, Scope
+from .provider_permissions import A_LIST, CLEANUP_LOG, CLUSTER_TAG, ONE_CLUSTER, Scope
+from .rights import Right
 
 NO_BOUNDARY = (
     "the roles of the cluster have no permissions boundary, as the fleet names policies of its own "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from aws_cdk import RemovalPolicy, Stack
 from aws_cdk import aws_iam as iam
@@ -31,7 +31,7 @@ class NodePolicies(Construct):
         head_scripts: Objects that the head node reads.
         compute_scripts: Objects that compute nodes read.
         login_scripts: Objects that login nodes read.
-        head_list: Parameter that lists the head node's scripts.
+        head_lists: Parameters that list the head node's scripts and its policy.
         login_list: Parameter that lists the login nodes' scripts.
         removal_policy: What becomes of the policies when their construct goes.
     """
@@ -52,33 +52,33 @@ class NodePolicies(Construct):
         head_scripts: Iterable[Script],
         compute_scripts: Iterable[Script],
         login_scripts: Iterable[Script],
-        head_list: ssm.IStringParameter,
+        head_lists: Sequence[ssm.IStringParameter],
         login_list: ssm.IStringParameter,
         removal_policy: RemovalPolicy,
     ) -> None:
         super().__init__(scope, id)
         self._path = policy_path(cluster_name)
         self._partition = Stack.of(self).partition
-        self.head = self._policy("Head", "Head node", head_scripts, head_list)
-        self.compute = self._policy("Compute", "Compute nodes", compute_scripts, None)
-        self.login = self._policy("Login", "Login nodes", login_scripts, login_list)
+        self.head = self._policy("Head", "Head node", head_scripts, head_lists)
+        self.compute = self._policy("Compute", "Compute nodes", compute_scripts, ())
+        self.login = self._policy("Login", "Login nodes", login_scripts, [login_list])
         for policy in (self.head, self.compute, self.login):
             policy.apply_removal_policy(removal_policy)
 
     def _policy(
-        self, id: str, who: str, scripts: Iterable[Script], list: ssm.IStringParameter | None
+        self, id: str, who: str, scripts: Iterable[Script], lists: Sequence[ssm.IStringParameter]
     ) -> iam.ManagedPolicy:
         places = dict.fromkeys((script.bucket, script.key) for script in scripts)
         objects = [f"arn:{self._partition}:s3:::{bucket}/{key}" for bucket, key in places]
         statements = [
             iam.PolicyStatement(sid=READ_SCRIPTS, actions=["s3:GetObject"], resources=objects)
         ]
-        if list:
+        if lists:
             statements.append(
                 iam.PolicyStatement(
                     sid=READ_LIST,
                     actions=["ssm:GetParameter"],
-                    resources=[list.parameter_arn],
+                    resources=[parameter.parameter_arn for parameter in lists],
                 )
             )
         return iam.ManagedPolicy(

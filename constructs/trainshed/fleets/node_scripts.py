@@ -100,6 +100,7 @@ class ScriptList(Construct):
         scripts: The scripts, in the order in which they run.
         objects: Where scripts are uploaded.
         removal_policy: What becomes of the parameter when its construct goes.
+        at_start: The scripts run once, before ParallelCluster sets the node up.
 
     Raises:
         ValueError: The list is too long for a parameter.
@@ -119,6 +120,7 @@ class ScriptList(Construct):
         scripts: Sequence[NodeScript],
         objects: ScriptObjects,
         removal_policy: RemovalPolicy,
+        at_start: bool = False,
     ) -> None:
         super().__init__(scope, id)
         placed = [(script, objects.place(script)) for script in scripts]
@@ -139,12 +141,16 @@ class ScriptList(Construct):
         self.parameter.apply_removal_policy(removal_policy)
         region = Stack.of(self).region
         content = hashlib.sha256(
-            "\n".join(" ".join((given.sha256, *given.args)) for given in scripts).encode()
+            "\n".join(" ".join((given.sha256, *given.args)) for given in scripts)
+            # Of a stack for any Region it is a token, whose text changes from run to run.
+            .replace(region, "REGION")
+            .encode()
         ).hexdigest()
         fixed = objects.place(node_script(LIST_RUNNER, parameter_name, region))
         changing = objects.place(node_script(LIST_RUNNER, parameter_name, region, content))
         self.actions = NodeActions(
-            on_configured=(fixed,),
-            on_updated=(changing,),
+            on_start=(fixed,) if at_start else (),
+            on_configured=() if at_start else (fixed,),
+            on_updated=() if at_start else (changing,),
             fetched=tuple(at for _, at in placed),
         )

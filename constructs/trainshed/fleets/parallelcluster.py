@@ -13,6 +13,7 @@ from constructs import Construct
 
 from .. import facts
 from .._given import check_record
+from ..config.backend_rules import backend_faults
 from ..config.capacity import CapacityBlock
 from ..config.faults import refuse
 from ..config.fleet import Fleet
@@ -22,6 +23,7 @@ from ..pcluster import (
     configuration_faults,
     fleet_faults,
     has_own_boundary,
+    policy_warnings,
     render,
     unknown_types,
 )
@@ -118,6 +120,8 @@ class ParallelClusterFleet(Construct):
     ) -> None:
         super().__init__(scope, id)
         _check(cluster_name, fleet, known_types)
+        for number, warning in enumerate(policy_warnings(fleet, known_types), start=1):
+            Annotations.of(self).add_warning_v2(f"trainshed:policy:{number}", warning)
         nodes = ParallelClusterNodes(
             self,
             "Nodes",
@@ -291,6 +295,12 @@ def _check(cluster_name: str, fleet: Fleet, known_types: Mapping[str, facts.Inst
             "made of it at synth; write the name itself"
         )
     refuse(unknown_types(fleet, known_types))
+    refuse(backend_faults(fleet))
+    if fleet.accounting and fleet.accounting.create:
+        raise ValueError(
+            "fleet.accounting.create asks for a database, which SlurmAccountingDatabase makes; "
+            "give its record instead: fleet.accounting.made(...)"
+        )
     refuse(fleet_faults(fleet, cluster_name=cluster_name, known_types=known_types))
 
 

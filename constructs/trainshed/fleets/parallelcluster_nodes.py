@@ -11,8 +11,10 @@ from constructs import Construct
 from ..config.fleet import Fleet
 from ..facts import InstanceType
 from ..pcluster import NodeActions, Script, boot
+from ..slurm.fleet_rules import node_groups
 from .node_policies import NodePolicies
 from .node_scripts import NodeScript, ScriptList, ScriptObjects, node_script
+from .parallelcluster_policy import ParallelClusterPolicy
 
 
 class FleetStorage(Protocol):
@@ -72,13 +74,33 @@ class ParallelClusterNodes(Construct):
             RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if retain else RemovalPolicy.DESTROY
         )
         mount_dir = storage.mount_dir
-        head = (*_own(boot.head_scripts(mount_dir)), *head_scripts)
-        head_list = self._list("HeadActions", cluster_name, "head", head)
+        region = Stack.of(self).region
+        policy = ParallelClusterPolicy(
+            self,
+            "Policy",
+            cluster_name=cluster_name,
+            policy=fleet.policy,
+            groups=node_groups(fleet, known_types),
+            objects=self._objects,
+            removal_policy=self._list_removal_policy,
+        )
+        own = boot.head_scripts(mount_dir)
+        if policy.content is not None:
+            own += boot.policy_scripts(cluster_name, region, policy.content)
+        head_list = self._list("HeadActions", cluster_name, "head", (*_own(own), *head_scripts))
+        start = _own(boot.head_start_scripts(cluster_name, region))
+        start_list = self._list("HeadStart", cluster_name, "head-start", start, at_start=True)
         # Also without login nodes, which may come later: a parameter that was retained once would
         # be in the way of another of its name.
         login = _own(boot.login_scripts(mount_dir))
         login_list = self._list("LoginActions", cluster_name, "login", login)
-        self.head_actions, self.login_actions = head_list.actions, login_list.actions
+        self.head_actions = NodeActions(
+            on_start=start_list.actions.on_start,
+            on_configured=head_list.actions.on_configured,
+            on_updated=head_list.actions.on_updated,
+            fetched=(*start_list.actions.fetched, *head_list.actions.fetched, *policy.files),
+        )
+        self.login_actions = login_list.actions
         self.queue_actions = {
             name: self._compute(storage, efa=queue.uses_efa(known_types[queue.instance_type]))
             for name, queue in fleet.queues.items()
@@ -90,7 +112,7 @@ class ParallelClusterNodes(Construct):
             head_scripts=self.head_actions.objects,
             compute_scripts=[s for a in self.queue_actions.values() for s in a.objects],
             login_scripts=self.login_actions.objects,
-            head_list=head_list.parameter,
+            head_lists=[start_list.parameter, head_list.parameter, policy.parameter],
             login_list=login_list.parameter,
             # IAM deletes no policy that is attached, as these stay to a cluster that stays.
             removal_policy=self._removal_policy,
@@ -123,7 +145,13 @@ class ParallelClusterNodes(Construct):
         return f"arn:{Stack.of(self).partition}:s3::"
 
     def _list(
-        self, id: str, cluster_name: str, who: str, scripts: Sequence[NodeScript]
+        self,
+        id: str,
+        cluster_name: str,
+        who: str,
+        scripts: Sequence[NodeScript],
+        *,
+        at_start: bool = False,
     ) -> ScriptList:
         return ScriptList(
             self,
@@ -132,6 +160,7 @@ class ParallelClusterNodes(Construct):
             scripts=scripts,
             objects=self._objects,
             removal_policy=self._list_removal_policy,
+            at_start=at_start,
         )
 
     def _compute(self, storage: FleetStorage, *, efa: bool) -> NodeActions:

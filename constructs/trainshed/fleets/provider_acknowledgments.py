@@ -11,7 +11,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from .._acknowledge import acknowledge
-from .provider_permissions import Right
+from .rights import Right
 
 OF_LOG = {
     "NIST.800.53.R5-CloudWatchLogGroupEncrypted": (

@@ -13,13 +13,14 @@ them away needs their rights as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from aws_cdk import Stack
 
 from . import provider_actions as actions
+from .rights import Right
 
 CLUSTER_TAG = "parallelcluster:cluster-name"
 
@@ -89,36 +90,6 @@ class Scope:
     def _place(self) -> tuple[str, str, str]:
         # Each read is a call to the CDK's process, and there are a hundred ARNs.
         return self.stack.partition, self.stack.region, self.stack.account
-
-
-@dataclass(frozen=True)
-class Right:
-    """A policy statement, and why its resources are as wide as they are.
-
-    Args:
-        sid: Id of the statement.
-        actions: Actions, written out.
-        resources: What they are allowed on.
-        why: Why a resource has a wildcard. Empty where none has.
-        conditions: When they are allowed. Empty: always.
-    """
-
-    sid: str
-    actions: Sequence[str]
-    resources: Sequence[str]
-    why: str = ""
-    conditions: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def statement(self) -> dict[str, Any]:
-        """The statement as IAM writes it: a document of them is one call to the CDK's process."""
-        written: dict[str, Any] = {
-            "Sid": self.sid,
-            "Effect": "Allow",
-            "Action": list(self.actions),
-            "Resource": list(self.resources),
-        }
-        return {**written, "Condition": dict(self.conditions)} if self.conditions else written
 
 
 NO_RESOURCE = "EC2 lets these actions name no resource; the condition keeps them in the Region."

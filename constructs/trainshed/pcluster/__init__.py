@@ -7,7 +7,8 @@ from .checks import Surroundings, configuration_faults
 from .configuration_schema import schema
 from .fleet_rules import fleet_faults, has_own_boundary, unknown_types
 from .names import compute_resource_name, node_expression
-from .placeholders import placeholders
+from .placeholders import placeholders, with_named_database
+from .policy import policy_warnings
 from .references import NodeActions, References, Script
 from .render import render, to_yaml
 
@@ -22,8 +23,10 @@ __all__ = [
     "has_own_boundary",
     "node_expression",
     "placeholders",
+    "policy_warnings",
     "render",
     "schema",
     "to_yaml",
     "unknown_types",
+    "with_named_database",
 ]

@@ -13,6 +13,12 @@ LIST_RUNNER = "pc_actions.sh"
 """Runs what an SSM parameter lists: the one script that head and login nodes ever have."""
 OPTIONAL_RUNNER = "pc_optional.sh"
 """Runs a script without which a node still works."""
+POLICY_RUNNER = "pc_slurm_policy.sh"
+"""Keeps the accounting database at the policy, around each start of slurmctld."""
+POLICY_PROGRAM = "slurm_accounts.py"
+"""What it runs."""
+POLICY_DOCUMENT = "policy.json"
+"""What that program brings the database to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,31 @@ class BootScript:
 def head_scripts(mount_dir: str) -> tuple[BootScript, ...]:
     """Return what the head node runs; ParallelCluster itself restricts its metadata service."""
     return BootScript("hold_kernel.sh"), BootScript("lustre_tuning.sh", (mount_dir,))
+
+
+def head_start_scripts(cluster_name: str, region: str) -> tuple[BootScript, ...]:
+    """Return what the head node runs before slurmctld is there.
+
+    It is the same with and without a policy: ParallelCluster never runs it again.
+
+    Args:
+        cluster_name: Name of the cluster.
+        region: AWS Region.
+    """
+    parameter = policy_parameter_name(cluster_name)
+    return (BootScript(POLICY_RUNNER, ("install", parameter, region)),)
+
+
+def policy_scripts(cluster_name: str, region: str, content: str) -> tuple[BootScript, ...]:
+    """Return what the head node of a cluster with a policy runs as well, now and at each change.
+
+    Args:
+        cluster_name: Name of the cluster.
+        region: AWS Region.
+        content: Another text for another policy.
+    """
+    parameter = policy_parameter_name(cluster_name)
+    return (BootScript(POLICY_RUNNER, ("apply", parameter, region, content)),)
 
 
 def login_scripts(mount_dir: str) -> tuple[BootScript, ...]:
@@ -60,5 +91,10 @@ def compute_configured_scripts(mount_dir: str) -> tuple[BootScript, ...]:
 
 
 def list_parameter_name(cluster_name: str, who: str) -> str:
-    """Return the SSM parameter that lists the scripts of head or login nodes; it never changes."""
+    """Return the SSM parameter that lists scripts of head or login nodes; it never changes."""
     return f"/trainshed/{cluster_name}/{who}-actions"
+
+
+def policy_parameter_name(cluster_name: str) -> str:
+    """Return the SSM parameter that lists the policy's files; it never changes."""
+    return f"/trainshed/{cluster_name}/slurm-policy"

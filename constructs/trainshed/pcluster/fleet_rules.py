@@ -16,6 +16,7 @@ from ..facts.parallelcluster import (
     VERSION,
 )
 from ..records import is_token
+from .policy import policy_misfits
 from .slurm_lines import LINES_OF_SEVERAL, setting_faults
 from .validators import VALIDATORS
 
@@ -42,6 +43,7 @@ def fleet_faults(
         *_name_faults(fleet, cluster_name),
         *_scratch_faults(fleet, known_types),
         *_wishes_beyond_the_type(fleet, known_types),
+        *policy_misfits(fleet, known_types),
     ]
     return faults + [fault for rule in RULES for fault in rule(fleet)]
 

@@ -15,6 +15,20 @@ if TYPE_CHECKING:
 
 SESSION_MANAGER = "arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore"
 BUCKET = "${ScriptBucket}"
+# ParallelCluster takes nothing else than the form of an ARN.
+ACCOUNTING_ARN = "arn:${Partition}:secretsmanager:${Region}:${Account}:secret:${AccountingSecret}"
+
+
+def with_named_database(fleet: Fleet) -> Fleet:
+    """Return the fleet with names in the place of what a database is called once it is made."""
+    if fleet.accounting is None or fleet.accounting.create is None:
+        return fleet
+    database = fleet.accounting.made(
+        host="${AccountingHost}",
+        password_secret_arn=ACCOUNTING_ARN,
+        client_security_group_id="${AccountingClientSecurityGroup}",
+    )
+    return fleet.model_copy(update={"accounting": database})
 
 
 def placeholders(
@@ -59,7 +73,7 @@ def placeholders(
         head_policy_arns=(SESSION_MANAGER, "${HeadPolicy}"),
         compute_policy_arns=(SESSION_MANAGER, "${ComputePolicy}"),
         login_policy_arns=(SESSION_MANAGER, "${LoginPolicy}"),
-        head_actions=_listed(boot.head_scripts(mount_dir), region, cluster_name, "head"),
+        head_actions=_head(fleet, mount_dir, region, cluster_name),
         login_actions=_listed(boot.login_scripts(mount_dir), region, cluster_name, "login"),
         queue_actions=queue_actions,
         reservation_ids={name: f"${{Reservation-{name}}}" for name in fleet.queues},
@@ -74,6 +88,23 @@ def _named(scripts: Iterable[boot.BootScript], region: str) -> tuple[Script, ...
         if script.optional
         else Script(BUCKET, script.name, script.args)
         for script in scripts
+    )
+
+
+def _head(fleet: Fleet, mount_dir: str, region: str, cluster_name: str) -> NodeActions:
+    start = boot.head_start_scripts(cluster_name, region)
+    scripts = boot.head_scripts(mount_dir)
+    files: tuple[Script, ...] = ()
+    if fleet.policy is not None:
+        scripts += boot.policy_scripts(cluster_name, region, "${PolicyHash}")
+        files = tuple(Script(BUCKET, f) for f in (boot.POLICY_PROGRAM, boot.POLICY_DOCUMENT))
+    later = _listed(scripts, region, cluster_name, "head")
+    first = _listed(start, region, cluster_name, "head-start")
+    return NodeActions(
+        on_start=first.on_configured,
+        on_configured=later.on_configured,
+        on_updated=later.on_updated,
+        fetched=(*first.fetched, *later.fetched, *files),
     )
 
 

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..facts.parallelcluster import VERSION
 from .names import SHARED_STORAGE_NAME
+from .policy import policy_settings
 from .queues import queue_section
 from .sections import actions_section, iam_section, present
 
 if TYPE_CHECKING:
-    from ..config.fleet import AccountingDatabase, Fleet, LoginPool, Monitoring, Ssh
+    from ..config.accounting import AccountingDatabase
+    from ..config.fleet import Fleet, LoginPool, Monitoring, Ssh
     from ..facts import InstanceType
     from .references import References
 
@@ -39,11 +41,14 @@ def render(
         references: What the configuration points to outside the fleet.
         known_types: Facts of instance types by name; it has the type of every queue.
         tags: Tags on everything that ParallelCluster makes. Default: none.
-        slurm_settings: Lines for slurm.conf, before the fleet's own ``extra_slurm_settings``.
+        slurm_settings: Lines for slurm.conf, between those of the fleet's policy and its own
+            ``extra_slurm_settings``.
         queue_slurm_settings: Settings of the partition that a queue is, by queue. Default: none.
     """
-    partitions = queue_slurm_settings or {}
-    settings: list[dict[str, str | int]] = [dict(line) for line in slurm_settings]
+    settings, partitions = policy_settings(fleet, known_types)
+    for name, given in (queue_slurm_settings or {}).items():
+        partitions[name] = {**partitions.get(name, {}), **given}
+    settings += [dict(line) for line in slurm_settings]
     settings += [{key: value} for key, value in fleet.parallelcluster.extra_slurm_settings.items()]
     named = fleet.parallelcluster.permissions_boundary_arn
     boundary = named or references.permissions_boundary_arn
@@ -82,12 +87,14 @@ def to_yaml(config: Mapping[str, Any]) -> str:
 
 def _head_node(fleet: Fleet, references: References) -> dict[str, Any]:
     head, disk = fleet.head_node, fleet.head_node.root_volume
+    database_client = fleet.accounting.client_security_group_id if fleet.accounting else None
+    groups = [*references.security_group_ids, *filter(None, [database_client])]
     policies = (*references.head_policy_arns, *head.policies)
     return present(
         InstanceType=head.instance_type,
         Networking=present(
             SubnetId=references.head_subnet_id,
-            AdditionalSecurityGroups=list(references.security_group_ids) or None,
+            AdditionalSecurityGroups=groups or None,
         ),
         Ssh=present(
             KeyName=head.ssh.key_name if head.ssh else None, AllowedIps=_allowed_ips(head.ssh)

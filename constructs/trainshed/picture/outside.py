@@ -43,7 +43,7 @@ def notes(institution: Institution) -> list[Note]:
     if institution.alerts:
         found.append(Note("Alerts", _ways(institution.alerts), "alert"))
     if fleet.accounting:
-        found.append(Note("Slurm database", (fleet.accounting.host,)))
+        found.append(Note("Slurm database", (fleet.accounting.host or "Aurora MySQL",)))
     return found
 
 

@@ -7,7 +7,7 @@ from .accounting import (
     AccountingDocument,
     accounting_document,
 )
-from .bare import BareCluster, cgroup_conf, gres_conf, node_settings, slurm_conf
+from .bare import CHECKS_PARTITION, BareCluster, cgroup_conf, gres_conf, node_settings, slurm_conf
 from .lint import Finding, Severity, lint
 from .nodes import NodeGroup, NodeShape
 from .parallelcluster import parallelcluster_settings
@@ -18,6 +18,7 @@ from .scheduler import Scheduler, Weights
 from .table import policy_table
 
 __all__ = [
+    "CHECKS_PARTITION",
     "PARALLELCLUSTER_ACCOUNT",
     "PRESETS",
     "Account",

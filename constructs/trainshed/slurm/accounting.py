@@ -35,6 +35,7 @@ class UserEntry(TypedDict):
     admin: str
     accounts: list[str]
     fairshare: int
+    uid: int | None
 
 
 class AccountingDocument(TypedDict):
@@ -197,4 +198,6 @@ def _user(user: User) -> UserEntry:
         "admin": user.admin,
         "accounts": sorted({user.account, *user.more_accounts}),
         "fairshare": user.fairshare,
+        # For whoever makes Unix users; the database has none.
+        "uid": user.uid,
     }

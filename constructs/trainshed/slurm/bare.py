@@ -16,6 +16,9 @@ from .settings import (
     partition_settings,
 )
 
+CHECKS_PARTITION = "trainshed"
+"""The partition of trainshed's own jobs over every node: the first job and checks of nodes."""
+
 _MADE_BY = "# Made by trainshed from the institution's policy. Changes here are lost."
 
 
@@ -30,6 +33,8 @@ class BareCluster:
         state_dir: Where slurmctld keeps its state.
         log_dir: Where the daemons log.
         configless: Nodes fetch their files from slurmctld.
+        checks_partition: Partition of trainshed's own jobs, over every node; root alone sees it
+            and submits to it. None: there is none.
         slurm_version: Version of Slurm. Ubuntu 24.04 has 23.11.
         extra: More settings, by key. A key of the policy cannot be written twice.
     """
@@ -40,6 +45,7 @@ class BareCluster:
     state_dir: str = "/var/lib/slurm/slurmctld"
     log_dir: str = "/var/log/slurm"
     configless: bool = True
+    checks_partition: str | None = CHECKS_PARTITION
     slurm_version: tuple[int, int] = (23, 11)
     extra: Mapping[str, str | int] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -61,7 +67,8 @@ def slurm_conf(
         with_qos: Partitions name their QOS; False for a first start before the database has them.
 
     Raises:
-        ValueError: A partition names a queue that is not there, or a key is written twice.
+        ValueError: A partition names a queue that is not there or has the name of trainshed's own,
+            or a key is written twice.
     """
     settings = _daemon_settings(policy, groups, cluster) + cluster_settings(policy, groups)
     keys = {key.lower() for key, _ in settings}
@@ -75,6 +82,8 @@ def slurm_conf(
     lines.append("")
     for name in partition_order(policy):
         lines.append(_line(partition_settings(policy, name, groups, with_qos=with_qos)))
+    if cluster.checks_partition is not None:
+        lines.append(_line(_checks_partition(policy, groups, cluster.checks_partition)))
     return "\n".join(lines) + "\n"
 
 
@@ -160,9 +169,38 @@ def _daemon_settings(
         ]
     if any(group.node_names is None for group in groups):
         most = sum(group.count for group in groups)
-        # A lost node's record stays until it is deleted, so there is room for two of each.
-        settings += [("MaxNodeCount", 2 * most), ("TreeWidth", 65533)]
+        settings += [
+            # A lost node's record stays until it is deleted, so there is room for two of each.
+            ("MaxNodeCount", 2 * most),
+            ("TreeWidth", 65533),
+            # Slurm calls no silent node DOWN, which would start its jobs elsewhere while they may
+            # still run there: whoever replaces nodes ends the instance first.
+            ("SlurmdTimeout", 0),
+        ]
     return settings
+
+
+def _checks_partition(policy: SlurmPolicy, groups: Sequence[NodeGroup], name: str) -> list[Setting]:
+    if name in policy.partitions:
+        raise ValueError(
+            f"partitions.{name} has the name of trainshed's own partition, which slurm.conf has "
+            "too; rename it"
+        )
+    settings: list[Setting] = [
+        ("PartitionName", name),
+        ("Nodes", ",".join(group.node_set for group in groups)),
+        ("Default", "NO"),
+        ("State", "UP"),
+        ("MaxTime", "UNLIMITED"),
+        ("DefaultTime", "00:10:00"),
+        # The lowest tier: a check preempts nobody's job.
+        ("PriorityTier", 1),
+        ("PriorityJobFactor", 1),
+        ("OverSubscribe", "NO"),
+    ]
+    if policy.scheduler.preempt_by == "partition_prio":
+        settings.append(("PreemptMode", "OFF"))
+    return [*settings, ("RootOnly", "YES"), ("Hidden", "YES")]
 
 
 def _node_lines(group: NodeGroup) -> list[str]:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, GetJsonSchemaHandler, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
+from ..faults import refuse
 from ..records import OnChange, Record
+from .keys import fault_at
 from .presets import PRESETS
 from .records import Account, Partition, Qos, User
 from .references import reference_faults
@@ -25,7 +29,7 @@ class SlurmPolicy(Record):
     value itself, and its ``preset`` is None. Lists replace the preset's lists.
 
     Raises:
-        ValueError: A name refers to nothing, or two values exclude each other; all at once.
+        FaultsError: A name refers to nothing, or two values exclude each other; all at once.
     """
 
     preset: Annotated[PresetName | None, OnChange.LIVE] = None
@@ -43,6 +47,19 @@ class SlurmPolicy(Record):
     scheduler: Annotated[Scheduler, OnChange.LIVE] = Scheduler()
     """What is one value for the whole cluster."""
 
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Let entries be null, which leaves the preset's out, and name a part of them only."""
+        reference = handler(core_schema)
+        entries = handler.resolve_ref_schema(reference)["properties"]
+        for name in ("partitions", "qos", "accounts"):
+            entry = entries[name]["additionalProperties"]
+            entries[name]["additionalProperties"] = {"anyOf": [entry, {"type": "null"}]}
+            handler.resolve_ref_schema(entry).pop("required", None)
+        return reference
+
     @model_validator(mode="before")
     @classmethod
     def _over_preset(cls, given: Any) -> Any:
@@ -58,9 +75,7 @@ class SlurmPolicy(Record):
 
     @model_validator(mode="after")
     def _refers_to_what_exists(self) -> Self:
-        faults = reference_faults(self)
-        if faults:
-            raise ValueError("\n".join(faults))
+        refuse(fault_at(self, text) for text in reference_faults(self))
         return self
 
 

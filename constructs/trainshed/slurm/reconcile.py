@@ -35,6 +35,17 @@ def node_program() -> ModuleType:
     return module
 
 
+def first_steps(document: AccountingDocument) -> list[str]:
+    """Return, a line each, what a run on a database with nothing but the cluster would do."""
+    program = node_program()
+    wanted = program.read_policy(document)
+    settings = [*wanted.qos.values(), *(account.settings for account in wanted.accounts.values())]
+    amounts = [value for each in settings for key, value in each.items() if "TRES" in key]
+    known = {part.rpartition("=")[0] for text in amounts for part in text.split(",")}
+    made = program.plan(program.State(wanted.cluster, tres=known), wanted)
+    return [step.text for step in made.steps]
+
+
 def reconcile(
     action: Action,
     document: AccountingDocument,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -15,8 +17,10 @@ from assets.functions.slack_notifier.alerts import read
 from assets.functions.slack_notifier.routes import parse
 from trainshed.alerts import AlarmNote, NodeAgent
 from trainshed.alerts.agent import NAMESPACE, SENT_BY_NODES, NodeRole
-from trainshed.config import AlertRoutes, QuietHours
+from trainshed.config import AlertRoutes, ConfigError, QuietHours, load
+from trainshed.config.alerts import Alerts
 
+ROOT = Path(__file__).parents[3]
 LINE = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]), min_size=1).map(
     lambda text: f"x{text.strip()}"
 )
@@ -98,6 +102,29 @@ def test_a_secret_as_a_channel_is_refused_without_being_quoted(channel: str) -> 
     with pytest.raises(ValidationError, match="belong in Secrets Manager") as refused:
         AlertRoutes(critical=channel, warning="ops", info="ops")
     assert "planted" not in str(refused.value)
+
+
+@pytest.mark.parametrize("secret", ["https://hooks.slack.com/services/planted", "xoxb-planted"])
+@pytest.mark.parametrize(
+    "line",
+    ["slack_secret_arn: {}", "routes: {{mention: {}}}", "operators: [{}]", "runbook_url: {}"],
+)
+def test_a_secret_anywhere_in_a_file_is_refused_without_being_quoted(
+    secret: str, line: str, tmp_path: Path
+) -> None:
+    example = yaml.safe_load((ROOT / "institutions" / "kait.yaml").read_text())
+    wrong = yaml.safe_load(line.format(secret))
+    routes = {**example["alerts"]["routes"], **wrong.pop("routes", {})}
+    example["alerts"] |= {"routes": routes, **wrong}
+    file = tmp_path / "kait.yaml"
+    file.write_text(yaml.safe_dump(example))
+    with pytest.raises(ConfigError) as refused:
+        load(file)
+    assert "alerts." in str(refused.value)
+    assert "planted" not in str(refused.value)
+    with pytest.raises(ValidationError) as again:
+        Alerts.model_validate_json(json.dumps(example["alerts"]))
+    assert "planted" not in str(again.value)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -161,6 +164,73 @@ def test_the_queue_takes_messages_of_the_topic_alone(
     assert allowed(policy, "sns.amazonaws.com", "sqs:SendMessage", context)
     other = context | {"aws:SourceArn": "arn:other"}
     assert not allowed(policy, "sns.amazonaws.com", "sqs:SendMessage", other)
+
+
+@pytest.mark.parametrize("principal", ["sns.amazonaws.com", "events.amazonaws.com"])
+def test_what_cannot_be_published_or_handed_on_becomes_a_dead_letter(
+    principal: str, alerts: Alerts, stack: cdk.Stack, resources: Resources
+) -> None:
+    made = alerts()
+    made.watch_account()
+    source = flat(stack.resolve(made.topic.topic_arn))
+    (policy,) = (
+        p["PolicyDocument"]
+        for name, p in resources("AWS::SQS::QueuePolicy").items()
+        if "DeadLetters" in name
+    )
+    if principal == "events.amazonaws.com":
+        (rule,) = (n for n in resources("AWS::Events::Rule") if "Health" in n)
+        source = f"arn:{rule}"
+    policy = json.loads(
+        json.dumps(policy).replace("ArnEquals", "ArnLike").replace("Fn::GetAtt", "Ref")
+    )
+    policy = at_attributes(policy)
+    context = {"aws:SecureTransport": "true", "aws:SourceArn": source}
+    assert allowed(policy, principal, "sqs:SendMessage", context)
+    assert not allowed(policy, principal, "sqs:SendMessage", context | {"aws:SourceArn": "arn:x"})
+
+
+def at_attributes(value: Any) -> Any:
+    """Name a resource alone where its ARN is meant."""
+    if isinstance(value, dict):
+        if isinstance(value.get("Ref"), list):
+            return {"Ref": value["Ref"][0]}
+        return {key: at_attributes(part) for key, part in value.items()}
+    return [at_attributes(part) for part in value] if isinstance(value, list) else value
+
+
+def test_a_notice_of_a_schedule_can_be_published_encrypted_and_kept(
+    alerts: Alerts, stack: cdk.Stack, resources: Resources
+) -> None:
+    made = alerts()
+    made.watch_capacity(Block())
+    (policy,) = (
+        p["PolicyDocument"]["Statement"]
+        for name, p in resources("AWS::IAM::Policy").items()
+        if "BlockNotices" in name
+    )
+    key = made.key
+    assert key is not None
+    assert [(s["Action"], s["Resource"]) for s in policy] == [
+        ("sns:Publish", stack.resolve(made.topic.topic_arn)),
+        (["kms:Decrypt", "kms:GenerateDataKey"], stack.resolve(key.key_arn)),
+        ("sqs:SendMessage", stack.resolve(made.undelivered.queue_arn)),
+    ]
+    # The role is of the account, which the key's policy lets give these two away.
+    (key_policy,) = resources("AWS::KMS::Key").values()
+    given = key_policy["KeyPolicy"]["Statement"][0]
+    assert "root" in json.dumps(given["Principal"])
+    assert {"kms:Decrypt", "kms:GenerateDataKey"} <= set(given["Action"])
+    for schedule in resources("AWS::Scheduler::Schedule").values():
+        assert schedule["Target"]["DeadLetterConfig"] == {
+            "Arn": stack.resolve(made.undelivered.queue_arn)
+        }
+
+
+@dataclass(frozen=True)
+class Block:
+    reservation_id: str | None = "cr-0abc1234def567890"
+    end: datetime | None = datetime(2027, 3, 1, 11, 30, tzinfo=UTC)
 
 
 def test_an_unknown_publisher_is_refused(stack: cdk.Stack) -> None:

@@ -234,6 +234,26 @@ def test_a_secret_in_plain_text_is_refused_without_being_quoted(
     assert "planted" not in str(refused.value)
 
 
+def test_a_secret_made_with_its_text_is_refused_without_being_quoted(
+    alerts: Alerts, stack: cdk.Stack
+) -> None:
+    literal = cdk.SecretValue.unsafe_plain_text(HOOK)
+    made = secretsmanager.Secret(stack, "Made", secret_string_value=literal)
+    with pytest.raises(ValueError, match=r"^secret is made with its text in the temp") as refused:
+        alerts(secret=made)
+    assert "planted" not in str(refused.value)
+
+
+def test_routes_longer_than_a_function_takes_are_refused(alerts: Alerts) -> None:
+    channels = SeverityChannels(critical="C0ONCALL00", warning="C0OPS00000")
+    many = {f"institution-{number}": channels for number in range(60)}
+    routes = AlertRoutes(
+        critical="C0ONCALL00", warning="C0OPS00000", info="C0OPS00000", institutions=many
+    )
+    with pytest.raises(ValueError, match=r"^routes have \d+ characters, and a function's environm"):
+        alerts(routes=routes)
+
+
 def test_a_notifier_whose_failure_nobody_would_hear_is_refused(alerts: Alerts) -> None:
     with pytest.raises(ValueError, match=r"^operators is empty and failure_topic is None"):
         alerts(operators=[])

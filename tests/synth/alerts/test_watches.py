@@ -20,6 +20,7 @@ from trainshed.alerts import InstitutionBudget, NodeAgent, SlackAlerts
 from trainshed.alerts.agent import NAMESPACE, SENT_BY_NODES, NodeRole
 from trainshed.alerts.capacity_alarms import CapacityBlockNotices
 from trainshed.alerts.file_system_alarms import ProvisionedLimits
+from trainshed.config.storage import ExistingLustre, Lustre
 
 if TYPE_CHECKING:
     from tests.synth.alerts.conftest import Alerts
@@ -41,6 +42,12 @@ if TYPE_CHECKING:
         return storage, fleet, block, reservation
 
 
+EXISTING: dict[str, Any] = {
+    "file_system_id": "fs-0123456789abcdef0",
+    "dns_name": "fs-0123456789abcdef0.fsx.us-east-2.amazonaws.com",
+    "mount_name": "fsx",
+    "security_group_id": "sg-0123456789abcdef0",
+}
 Resources = Callable[[str], dict[str, dict[str, Any]]]
 ROOT = Path(__file__).parents[3]
 MINUTE = cdk.Duration.minutes(1)
@@ -105,6 +112,7 @@ def watch_everything(made: SlackAlerts, stack: cdk.Stack) -> None:
     made.watch_account()
     made.watch_nat_gateway("nat-0abc")
     made.watch_group("TrainGroup", "kait-train")
+    made.watch_login_pool("kait-login-AutoScalingGroup")
     made.watch_stack("ClusterStack", "arn:aws:cloudformation:us-east-2:1:stack/kait/1")
     function = lambda_.Function.from_function_arn(
         stack, "Provider", "arn:aws:lambda:us-east-2:123456789012:function:provider"
@@ -134,6 +142,7 @@ EXPECTED = {
     "FsxImportStuck": ("warning", "missing"),
     "FsxExportStuck": ("warning", "missing"),
     "HeadNodeStatus": ("critical", "breaching"),
+    "LoginNodeStatus": ("warning", "missing"),
     "HeadMemory": ("critical", "missing"),
     "HeadDiskRoot": ("critical", "missing"),
     "LoginMemory": ("warning", "missing"),
@@ -232,6 +241,57 @@ def test_a_file_system_of_unknown_size_is_refused(alerts: Alerts) -> None:
         alerts().watch_file_system(Storage(None))
 
 
+def test_a_file_system_of_unknown_size_is_watched_but_for_its_space(
+    alerts: Alerts, resources: Resources
+) -> None:
+    alerts().watch_file_system(Storage(None), directions=["export"], space=False)
+    names = [n[:-8] for n in resources("AWS::CloudWatch::Alarm") if "Notifier" not in n]
+    assert sorted(names) == ["AlertsFsxDiskFull", "AlertsFsxExportStuck"]
+
+
+@pytest.mark.parametrize(
+    ("source", "gigabytes_per_second", "metadata_iops"),
+    [
+        (
+            Lustre(capacity_gib=38_400, throughput_mb_s_per_tib=500, metadata_iops=12_000),
+            18.75,
+            12_000,
+        ),
+        (Lustre(capacity_gib=2_400, throughput_mb_s_per_tib=125), 0.29296875, 3_000),
+        (Lustre(capacity_gib=2_400, deployment_type="scratch_2"), 0.46875, None),
+        (
+            Lustre(
+                capacity_gib=6_000,
+                deployment_type="persistent_1",
+                storage_type="hdd",
+                throughput_mb_s_per_tib=12,
+            ),
+            0.0703125,
+            None,
+        ),
+        (ExistingLustre(**EXISTING), None, None),
+        (ExistingLustre(**EXISTING, throughput_mb_s_per_tib=500), None, None),
+        (
+            ExistingLustre(
+                **EXISTING, capacity_gib=1_200, throughput_mb_s_per_tib=1000, metadata_iops=1_500
+            ),
+            1.171875,
+            1_500,
+        ),
+    ],
+    ids=["made", "automatic", "scratch", "hdd", "unknown", "unknown-size", "existing"],
+)
+def test_a_file_says_what_its_file_system_is_paid_for(
+    source: Lustre | ExistingLustre, gigabytes_per_second: float | None, metadata_iops: int | None
+) -> None:
+    limits = ProvisionedLimits.of(source)
+    throughput = limits.throughput_bytes_per_second
+    assert (throughput and throughput / 1e9, limits.metadata_iops) == (
+        gigabytes_per_second,
+        metadata_iops,
+    )
+
+
 def test_without_agents_only_what_aws_measures_is_watched(
     alerts: Alerts, resources: Resources
 ) -> None:
@@ -265,7 +325,8 @@ def test_a_capacity_block_is_announced_four_times_before_its_end(
 
 
 def test_the_notifier_understands_the_announcement(alerts: Alerts, resources: Resources) -> None:
-    alerts(institution="kait").watch_capacity(Block(), ultraserver=True)
+    made = alerts(institution="kait", runbook_url=RUNBOOK, dashboard_url=DASHBOARD)
+    made.watch_capacity(Block(), ultraserver=True)
     (schedule,) = (s for n, s in resources("AWS::Scheduler::Schedule").items() if "Drain" in n)
     assert schedule["ScheduleExpression"] == "at(2027-03-01T10:20:00)"
     text = schedule["Target"]["Input"].replace(
@@ -277,6 +338,10 @@ def test_the_notifier_understands_the_announcement(alerts: Alerts, resources: Re
         "loses its instances from 2027-03-01 10:30 UTC on: drain now"
     )
     assert (alert.severity, alert.institution) == ("critical", "kait")
+    assert alert.links[1:] == (
+        ("Runbook", f"{RUNBOOK}#capacity-block-ends"),
+        ("Dashboard", DASHBOARD),
+    )
     assert alert.time == "2027-03-01T10:20:00.000Z"
     assert alert.advice == (
         "Nothing drains by itself: save checkpoints and drain before EC2 ends the instances, "
@@ -341,7 +406,7 @@ def test_events_that_slack_could_not_get_are_dead_letters(
     watch_everything(made, stack)
     queue = stack.resolve(made.notifier.dead_letter_queue.queue_arn)
     rules = resources("AWS::Events::Rule").values()
-    assert len(rules) == 6
+    assert len(rules) == 7
     for rule in rules:
         (target,) = rule["Targets"]
         assert target["DeadLetterConfig"] == {"Arn": queue}

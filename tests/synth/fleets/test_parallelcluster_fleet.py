@@ -66,7 +66,9 @@ def test_the_logical_ids_of_what_must_not_be_replaced_stay(plain: Any) -> None:
     assert set(plain.of_type("Custom::TrainshedParallelCluster")) == {"Fleet30813DF3"}
     assert set(plain.of_type("AWS::SSM::Parameter")) == {
         "FleetNodesHeadActionsParameter3B468270",
+        "FleetNodesHeadStartParameter4476385A",
         "FleetNodesLoginActionsParameter1901771A",
+        "FleetNodesPolicyParameter949E9E38",
     }
     policies = {id for id in plain.of_type("AWS::IAM::ManagedPolicy") if "NodesPolicies" in id}
     assert policies == {

@@ -152,7 +152,7 @@ def test_what_a_retained_cluster_needs_is_retained_with_it(
     policies = result.of_type("AWS::IAM::ManagedPolicy").items()
     kept = [p for id, p in policies if "NodesPolicies" in id or "Boundary" in id]
     # Their names are fixed: one that a creation left behind would be in the way of the next.
-    assert [each["DeletionPolicy"] for each in lists] == [list_policy] * 2
+    assert [each["DeletionPolicy"] for each in lists] == [list_policy] * 4
     assert [each["DeletionPolicy"] for each in kept] == [policy] * 4
 
 

@@ -227,7 +227,7 @@ REFUSED = [
     pytest.param(
         [("{kind: on_demand}", BLOCK + "}"), ("max_nodes: 4", "max_nodes: 4\n      min_nodes: 0")],
         "14: fleet.queues.train.min_nodes: 0 is not max_nodes, 4; a Capacity Block is paid "
-        "for as a whole and ParallelCluster takes only equal numbers: leave min_nodes out",
+        "for as a whole, so every node of it always runs: leave min_nodes out",
         id="C27 block with fewer at least than at most",
     ),
     pytest.param(

@@ -300,6 +300,12 @@ FIRING: dict[str, tuple[Change, dict[str, Any], str]] = {
         f"{SETTINGS}[1].UnkillableStepTimeout: 300 is below five times MessageTimeout, 100; use "
         "500 or more",
     ),
+    "too little time for a stuck step under ParallelCluster's own timeout": (
+        settings({"UnkillableStepTimeout": 180}),
+        {},
+        f"{SETTINGS}[0].UnkillableStepTimeout: 180 is below five times MessageTimeout, 60; use "
+        "300 or more",
+    ),
 }
 
 

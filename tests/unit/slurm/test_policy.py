@@ -167,13 +167,13 @@ def test_every_name_that_refers_to_nothing_is_refused_at_once() -> None:
         accounts={"lab": {"description": "lab", "parent": "up", "qos": ["t"]}},
         users={"kim": {"account": "nowhere"}},
     ) == [
-        "partitions.a.qos names q, which is no QOS of this policy; use one of r",
-        "partitions.a.allow_accounts names x, which is no account of this policy; "
+        "partitions.a.qos: names q, which is no QOS of this policy; use one of r",
+        "partitions.a.allow_accounts: names x, which is no account of this policy; "
         "use one of lab, root",
-        "qos.r.preempts names s, which is no QOS of this policy; use one of r",
-        "accounts.lab.parent names up, which is no account of this policy; use one of lab",
-        "accounts.lab.qos names t, which is no QOS of this policy; use one of normal, r",
-        "users.kim.account names nowhere, which is no account of this policy; use one of lab",
+        "qos.r.preempts: names s, which is no QOS of this policy; use one of r",
+        "accounts.lab.parent: names up, which is no account of this policy; use one of lab",
+        "accounts.lab.qos: names t, which is no QOS of this policy; use one of normal, r",
+        "users.kim.account: names nowhere, which is no account of this policy; use one of lab",
     ]
 
 
@@ -182,25 +182,25 @@ def test_every_name_that_refers_to_nothing_is_refused_at_once() -> None:
     [
         (
             {"partitions": {"a": {"default": True}, "b": {"default": True}}},
-            "partitions a, b are all default; keep default on one",
+            "partitions: a, b are all default; keep default on one",
         ),
         (
             {"partitions": {"a": {"max_time": "01:00:00", "default_time": "02:00:00"}}},
-            "partitions.a.default_time is 02:00:00, longer than max_time 01:00:00; "
+            "partitions.a.default_time: is 02:00:00, longer than max_time 01:00:00; "
             "use 01:00:00 or less",
         ),
         (
             {"partitions": {"a": {"nodes": 1}}},
-            "partitions.a.nodes is 1, which is a limit of the partition's QOS; "
+            "partitions.a.nodes: is 1, which is a limit of the partition's QOS; "
             "give it a qos that no other partition has",
         ),
         (
             {"partitions": {"a": {"queues": ["q"], "node_names": "n1"}}},
-            "partitions.a has queues and node_names; use queues alone",
+            "partitions.a: has queues and node_names; use queues alone",
         ),
         (
             {"qos": {"a": {"preempts": ["b"]}, "b": {"preempts": ["a"]}}},
-            "qos.a.preempts leads back to a; leave one of the circle out",
+            "qos.a.preempts: leads back to a; leave one of the circle out",
         ),
         (
             {
@@ -209,7 +209,7 @@ def test_every_name_that_refers_to_nothing_is_refused_at_once() -> None:
                     "b": {"description": "x", "parent": "a"},
                 }
             },
-            "accounts.a.parent leads back to a; one account of the circle has no parent",
+            "accounts.a.parent: leads back to a; one account of the circle has no parent",
         ),
         (
             {"accounts": {"root": {"description": "x"}}},
@@ -217,14 +217,14 @@ def test_every_name_that_refers_to_nothing_is_refused_at_once() -> None:
         ),
         (
             {"qos": {"q": {}}, "accounts": {"a": {"description": "x", "default_qos": "q"}}},
-            "accounts.a.default_qos is q, which its users may not have; use one of normal",
+            "accounts.a.default_qos: is q, which its users may not have; use one of normal",
         ),
         (
             {
                 "accounts": {"a": {"description": "x"}},
                 "users": {"kim": {"account": "a", "more_accounts": ["a"]}},
             },
-            "users.kim has the account a twice; name each once",
+            "users.kim: has the account a twice; name each once",
         ),
         (
             {
@@ -234,16 +234,16 @@ def test_every_name_that_refers_to_nothing_is_refused_at_once() -> None:
                     "lee": {"account": "a", "uid": 2000},
                 },
             },
-            "users kim, lee have the same uid 2000; give each its own",
+            "users: kim, lee have the same uid 2000; give each its own",
         ),
         (
             {"scheduler": {"preempt_mode": "OFF"}},
-            "scheduler.preempt_mode is OFF while preempt_by is partition_prio; use preempt_by "
+            "scheduler.preempt_mode: is OFF while preempt_by is partition_prio; use preempt_by "
             "none, or preempt_mode OFF on the partitions that are safe",
         ),
         (
             {"scheduler": {"parameters": ["a,b"]}},
-            "scheduler.parameters has 'a,b'; write one option an entry, without blanks",
+            "scheduler.parameters: has 'a,b'; write one option an entry, without blanks",
         ),
         ({"preset": "kiat"}, "preset is 'kiat'; use one of kait-hardened, kait-seed"),
     ],

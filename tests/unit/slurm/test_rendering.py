@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -142,8 +143,8 @@ def test_the_users_signal_is_asked_for_in_the_words_of_the_version(
 def test_before_the_database_knows_the_qos_partitions_are_closed_and_name_none() -> None:
     text = slurm_conf(HARDENED, [COMPUTE], HEAD, with_qos=False)
     lines = [line for line in text.splitlines() if line.startswith("PartitionName=")]
-    assert len(lines) == 4
-    assert all(" State=DOWN " in line for line in lines)
+    assert len(lines) == 5
+    assert all(" State=DOWN " in line for line in lines[:4])
     assert "QOS=" not in "".join(lines) and "AllowAccounts" not in text
 
 
@@ -151,6 +152,33 @@ def test_a_partition_named_like_a_queue_is_refused() -> None:
     chosen = SlurmPolicy.model_validate({"partitions": {"compute": {}}})
     with pytest.raises(ValueError, match=r"partitions\.compute has the name of a queue"):
         parallelcluster_settings(chosen, [COMPUTE])
+
+
+def test_trainsheds_own_partition_is_hidden_over_every_node_and_preempts_nobody() -> None:
+    cpu = NodeGroup("cpu", NodeShape(48, 196_608, 1, 24, 2), 2)
+    (line,) = re.findall(
+        "^PartitionName=trainshed .*$", slurm_conf(HARDENED, [COMPUTE, cpu], HEAD), re.M
+    )
+    assert line == (
+        "PartitionName=trainshed Nodes=compute_nodes,cpu_nodes Default=NO State=UP "
+        "MaxTime=UNLIMITED DefaultTime=00:10:00 PriorityTier=1 PriorityJobFactor=1 "
+        "OverSubscribe=NO PreemptMode=OFF RootOnly=YES Hidden=YES"
+    )
+
+
+def test_trainsheds_own_partition_can_be_left_out() -> None:
+    text = slurm_conf(HARDENED, [COMPUTE], replace(HEAD, checks_partition=None))
+    assert "PartitionName=trainshed" not in text
+
+
+def test_a_partition_named_like_trainsheds_own_is_refused() -> None:
+    chosen = SlurmPolicy.model_validate({"partitions": {"trainshed": {}}})
+    with pytest.raises(
+        ValueError,
+        match=r"^partitions\.trainshed has the name of trainshed's own partition, which "
+        r"slurm\.conf has too; rename it$",
+    ):
+        slurm_conf(chosen, [COMPUTE], HEAD)
 
 
 def test_an_unknown_queue_is_refused_with_the_known_ones() -> None:

@@ -14,9 +14,9 @@ from .surroundings import Surroundings, queues_of, resources_of, slurm_settings_
 
 SETTINGS = ("Scheduling", "SlurmSettings", "CustomSlurmSettings")
 
-# slurm.conf(5), read 2026-11-29: MessageTimeout is 10 s unless set, and UnkillableStepTimeout at
-# least five times as long.
-DEFAULT_MESSAGE_TIMEOUT_SECONDS = 10
+# aws-parallelcluster-cookbook, templates/default/slurm/slurm.conf.erb, read 2026-11-29: 60 s, where
+# Slurm's own default is 10 s. slurm.conf(5): UnkillableStepTimeout is at least five times as long.
+DEFAULT_MESSAGE_TIMEOUT_SECONDS = 60
 UNKILLABLE_TIMES_MESSAGE_TIMEOUT = 5
 
 

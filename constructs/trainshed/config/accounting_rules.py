@@ -1,0 +1,72 @@
+"""Where a database that is made for Slurm's accounting stands: RDS takes two zones or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .. import facts
+from ..subnets import subnet_plan
+from .accounting import NewDatabase
+from .faults import Fault
+from .fleet import Fleet
+from .network import ExistingVpc, Network, NewVpc
+
+_AT = ("fleet", "accounting", "create")
+
+
+def database_has_two_zones(region: str, network: Network, fleet: Fleet) -> Iterator[Fault]:
+    """A new database has a subnet in each of two zones."""
+    database = fleet.accounting.create if fleet.accounting else None
+    if database is None:
+        return
+    match network.source:
+        case NewVpc() as vpc:
+            yield from _in_new_vpc(database, vpc, network.place, region)
+        case ExistingVpc():
+            yield from _in_existing_vpc(database)
+
+
+def _in_new_vpc(
+    database: NewDatabase, vpc: NewVpc, zone: facts.Zone, region: str
+) -> Iterator[Fault]:
+    if database.subnet_ids:
+        yield Fault(
+            (*_AT, "subnet_ids"), "is for an existing VPC; in a new one give second_zone instead"
+        )
+    if not subnet_plan(vpc.cidr).databases:
+        yield Fault(
+            ("network", "vpc", "cidr"),
+            f"{vpc.cidr} has no room for the two subnets of the accounting database; "
+            "use a /26 or larger",
+        )
+    kind = type(zone)
+    like = "a zone name, such as us-east-1b" if kind is facts.ZoneName else "a zone id, as zone_id"
+    if database.second_zone is None:
+        yield Fault(
+            (*_AT, "second_zone"),
+            f"required, but not given; a database stands in two zones: name another one than "
+            f"{zone.value}, {like}",
+        )
+        return
+    try:
+        facts.check_zone(kind(database.second_zone), region)
+    except ValueError as error:
+        yield Fault((*_AT, "second_zone"), f"{error}; write it as the network's own zone, {like}")
+    if database.second_zone == zone.value:
+        yield Fault(
+            (*_AT, "second_zone"), f"{zone.value} is the network's own zone; name another one"
+        )
+
+
+def _in_existing_vpc(database: NewDatabase) -> Iterator[Fault]:
+    if database.second_zone is not None:
+        yield Fault(
+            (*_AT, "second_zone"), "is for a new VPC; in an existing one give subnet_ids instead"
+        )
+    subnets = len(set(database.subnet_ids))
+    if subnets < 2:
+        yield Fault(
+            (*_AT, "subnet_ids"),
+            f"has {subnets}; a database stands in two zones: give two private subnets of the VPC, "
+            "each in another zone",
+        )

@@ -1,0 +1,96 @@
+"""The files that the nodes of a bare fleet fetch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from trainshed import facts
+from trainshed.alerts import NodeAgent
+from trainshed.alerts.agent import NodeRole
+from trainshed.config import Fleet, OnDemand, Queue
+from trainshed.slurm import SlurmPolicy
+from trainshed.slurm_fleet import cluster_files, policy_of
+
+MakeFleet = Callable[..., Fleet]
+
+
+def files(fleet: Fleet) -> dict[str, str]:
+    return cluster_files(fleet, cluster_name="lab", mount_dir="/fsx", types=facts.INSTANCE_TYPES)
+
+
+def settings(text: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in text.splitlines() if line[:1].isalpha())
+
+
+def test_every_file_is_there(make_fleet: MakeFleet) -> None:
+    assert sorted(files(make_fleet())) == [
+        "cgroup.conf",
+        "cloudwatch-agent-compute.json",
+        "cloudwatch-agent-head.json",
+        "cloudwatch-agent-login.json",
+        "expect/p5en.48xlarge.json",
+        "gres.conf",
+        "policy.json",
+        "slurm.conf",
+    ]
+
+
+def test_slurm_conf_is_of_this_head_node_and_its_state_volume(make_fleet: MakeFleet) -> None:
+    conf = settings(files(make_fleet())["slurm.conf"])
+    assert conf["ClusterName"] == "lab"
+    assert conf["SlurmctldHost"] == "head(head.lab.trainshed.internal)"
+    assert conf["AccountingStorageHost"] == "head.lab.trainshed.internal"
+    assert conf["StateSaveLocation"] == "/state/slurmctld"
+    assert conf["SlurmctldParameters"] == "enable_configless"
+
+
+def test_without_a_policy_each_queue_is_a_partition_open_to_all(make_fleet: MakeFleet) -> None:
+    queue = Queue(
+        instance_type="p5en.48xlarge",
+        capacity=OnDemand(),
+        max_nodes=2,
+        min_nodes=2,
+        whole_node=True,
+    )
+    fleet = make_fleet(queues={**make_fleet().queues, "debug": queue})
+    text = files(fleet)["slurm.conf"]
+    lines = [line for line in text.splitlines() if line.startswith("PartitionName=")]
+    shown = [dict(part.split("=", 1) for part in line.split()) for line in lines]
+    assert [(p["PartitionName"], p["Nodes"], p["Default"], p["OverSubscribe"]) for p in shown] == [
+        ("debug", "debug_nodes", "NO", "EXCLUSIVE"),
+        ("train", "train_nodes", "YES", "NO"),
+        ("trainshed", "train_nodes,debug_nodes", "NO", "NO"),
+    ]
+    assert not any("AllowAccounts" in p or "QOS" in p for p in shown)
+    assert settings(text)["AccountingStorageEnforce"] == "none"
+    assert settings(text)["PreemptType"] == "preempt/none"
+
+
+def test_a_policy_of_the_record_is_taken_as_it_is(make_fleet: MakeFleet) -> None:
+    policy = SlurmPolicy(preset="kait-hardened")
+    assert policy_of(make_fleet(policy=policy)) is policy
+    document = json.loads(files(make_fleet(policy=policy))["policy.json"])
+    assert document["cluster"] == "lab"
+    assert "normal_qos" in document["qos"]
+
+
+def test_agents_send_what_alarms_look_for(make_fleet: MakeFleet) -> None:
+    made = files(make_fleet())
+    for role, disks in ((NodeRole.HEAD, ("/", "/state")), (NodeRole.COMPUTE, ("/",))):
+        written: dict[str, Any] = json.loads(made[f"cloudwatch-agent-{role}.json"])
+        collected = written.pop("logs")["logs_collected"]["files"]["collect_list"]
+        assert written == NodeAgent("lab", role, disks).configuration()
+        assert {log["log_group_name"] for log in collected} == {"/trainshed/lab/slurm"}
+
+
+def test_nodes_are_expected_to_have_what_their_type_has(make_fleet: MakeFleet) -> None:
+    expected = json.loads(files(make_fleet())["expect/p5en.48xlarge.json"])
+    assert (expected["gpus"], expected["efa_interfaces"], expected["mounts"]) == (8, 16, ["/fsx"])
+
+
+def test_nodes_started_without_efa_are_expected_to_have_none(make_fleet: MakeFleet) -> None:
+    queue = make_fleet().queues["train"].model_copy(update={"efa": False})
+    made = files(make_fleet(queues={"train": queue}))
+    assert json.loads(made["expect/p5en.48xlarge.json"])["efa_interfaces"] == 0
