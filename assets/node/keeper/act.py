@@ -1,0 +1,179 @@
+"""Carries out what was decided. What fails is told and decided anew in the next round."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Protocol
+
+from .aws import AwsError
+from .decide import (
+    BEFORE_THE_END,
+    Action,
+    Drain,
+    EndJobs,
+    Fence,
+    Remove,
+    Resume,
+    SetDesired,
+    Terminate,
+)
+from .document import time
+from .slurm import Slurm, SlurmError
+from .view import OURS, Replacement, View
+
+HOUR = timedelta(hours=1)
+_ON_NODES = {"RUNNING", "SUSPENDED", "CONFIGURING"}
+Say = Callable[..., None]
+
+
+class Cloud(Protocol):
+    """What of AWS is acted on; ``aws.Aws`` is one."""
+
+    def fence(self, instance: str) -> None:
+        """Terminate an instance at once."""
+
+    def terminate(self, instance: str, decrement: bool) -> None:
+        """Terminate an instance of a group."""
+
+    def set_desired(self, group: str, capacity: int) -> None:
+        """Set the desired capacity of a group."""
+
+
+class Journal:
+    """Replacements of the last hour, on the state volume, so that a restart forgets none.
+
+    Args:
+        path: Its file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self, now: datetime) -> tuple[Replacement, ...]:
+        """Return the replacements of the hour before now."""
+        try:
+            lines = self._path.read_text().splitlines()
+        except OSError:
+            return ()
+        found = []
+        for line in lines:
+            try:
+                values = json.loads(line)
+                at = time(values["at"])
+                if at is not None and now - at < HOUR:
+                    found.append(Replacement(at, values["queue"], values["why"]))
+            except (ValueError, KeyError, TypeError):
+                continue  # a line that was being written when the power went
+        return tuple(found)
+
+    def write(self, made: Replacement) -> None:
+        """Note a replacement, before it is made."""
+        kept = [*self.read(made.at), made]
+        lines = [
+            json.dumps({"at": each.at.isoformat(), "queue": each.queue, "why": each.why})
+            for each in kept
+        ]
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        new = self._path.with_suffix(".new")
+        new.write_text("\n".join(lines) + "\n")
+        new.replace(self._path)
+
+
+class Actor:
+    """Acts on Slurm and AWS.
+
+    Args:
+        slurm: The cluster.
+        cloud: Its part of AWS.
+        journal: Where replacements are noted.
+        say: Tells what was done; keywords are written with it.
+    """
+
+    def __init__(self, slurm: Slurm, cloud: Cloud, journal: Journal, say: Say) -> None:
+        self._slurm, self._cloud, self._journal, self._say = slurm, cloud, journal, say
+        self._fenced: set[str] = set()
+        self._freed: set[str] = set()
+
+    def act(self, view: View, actions: Sequence[Action]) -> None:
+        """Carry out the actions of a round, then look after jobs of earlier ones."""
+        for action in actions:
+            self._try(type(action).__name__, action, lambda action=action: self._one(view, action))  # type: ignore[misc]
+        if view.nodes is not None:
+            self._try("jobs", "", lambda: self._jobs(view.now))
+
+    def _try(self, what: str, subject: object, call: Callable[[], None]) -> None:
+        try:
+            call()
+        except (AwsError, SlurmError) as error:
+            self._say("did not succeed", action=what, subject=str(subject), reason=str(error))
+
+    def _one(self, view: View, action: Action) -> None:
+        if isinstance(action, Drain):
+            self._slurm.drain(action.node, action.reason)
+        elif isinstance(action, Resume):
+            self._slurm.resume(action.node)
+        elif isinstance(action, Fence):
+            self._fence(view, action)
+        elif isinstance(action, Terminate):
+            if action.counts:
+                self._journal.write(Replacement(view.now, action.queue, action.why))
+            self._cloud.terminate(action.instance, action.decrement)
+        elif isinstance(action, Remove):
+            self._remove(view, action)
+        elif isinstance(action, SetDesired):
+            self._cloud.set_desired(action.group, action.capacity)
+        else:
+            self._end_jobs(view.now, action)
+        self._say("did", action=type(action).__name__, subject=str(action))
+
+    def _fence(self, view: View, action: Fence) -> None:
+        if action.instance not in self._fenced:
+            self._journal.write(Replacement(view.now, action.queue, action.why))
+            self._fenced.add(action.instance)
+        self._cloud.fence(action.instance)
+
+    def _remove(self, view: View, action: Remove) -> None:
+        """Let a node's jobs start elsewhere; its instance has ended, so nothing of them runs."""
+        there = [job for job in self._slurm.jobs([action.node]) if job.state != "PENDING"]
+        if "DOWN" not in (view.nodes or {})[action.node].flags:
+            self._freed.update(job.id for job in there)
+            self._slurm.down(action.node, f"{OURS}instance {action.instance} is gone")
+        elif not there and not self._ending():
+            # While one of its jobs still ends on another node, 22.05's slurmctld does not survive
+            # that the node is deleted.
+            self._slurm.delete(action.node)
+
+    def _ending(self) -> bool:
+        """Tell whether a job of a node that is gone has not ended everywhere."""
+        return any(
+            job.id in self._freed and job.state == "COMPLETING" for job in self._slurm.jobs()
+        )
+
+    def _jobs(self, now: datetime) -> None:
+        """Let requeued jobs start without Slurm's two minutes, and with the limit they had."""
+        listed = {job.id: job for job in self._slurm.jobs()}
+        for id in sorted(self._freed):
+            job = listed.get(id)
+            if job is None or job.state in _ON_NODES:
+                self._freed.discard(id)
+            elif job.state == "PENDING":
+                if job.eligible is None or job.eligible > now:
+                    self._slurm.start_now(id)
+                else:
+                    self._freed.discard(id)
+        for job in listed.values():
+            self._slurm.restore_limit(job)
+
+    def _end_jobs(self, now: datetime, action: EndJobs) -> None:
+        for job in self._slurm.jobs(action.nodes):
+            if job.state not in _ON_NODES:
+                continue
+            if action.requeue and now >= action.at - BEFORE_THE_END:
+                self._try("requeue", job.id, lambda id=job.id: self._slurm.requeue(id))  # type: ignore[misc]
+            elif now >= action.at:
+                self._try("cancel", job.id, lambda id=job.id: self._slurm.cancel(id))  # type: ignore[misc]
+            elif job.end is None or job.end > action.at + timedelta(minutes=1):
+                self._try("end", job.id, lambda job=job: self._slurm.end_at(job, action.at))  # type: ignore[misc]

@@ -1,0 +1,157 @@
+"""Brings a new fleet document to the head node: files, accounts, configuration of Slurm."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from .document import generation
+
+SCRIPTS = Path(__file__).resolve().parents[1]
+BOOT = "trainshed-boot.service"
+TRY_AGAIN = timedelta(minutes=5)
+_SECONDS = 600
+
+
+class ApplyError(Exception):
+    """A new document cannot be applied; what was before goes on."""
+
+    def __init__(self, step: str, reason: str, remedy: str) -> None:
+        super().__init__(reason)
+        self.step, self.reason, self.remedy = step, reason, remedy
+
+
+def run(command: Sequence[str]) -> tuple[int, str]:
+    """Run a command of this machine and return its exit code and what it said."""
+    try:
+        # The node's own scripts with arguments made here; no shell.
+        done = subprocess.run(  # noqa: S603
+            command, capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return 1, str(error)
+    return done.returncode, (done.stdout + done.stderr).strip()
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where things are on a head node."""
+
+    document: Path = Path("/etc/trainshed/fleet.json")
+    files: Path = Path("/etc/trainshed/files")
+    slurm: Path = Path("/etc/slurm")
+    applied: Path = Path("/var/lib/trainshed/applied")
+    scripts: Path = SCRIPTS
+
+
+class Apply:
+    """Applies documents, each once.
+
+    The head's boot fetches scripts and files, makes users and applies the policy to the accounting
+    database; it is a service of its own, since it may restart this program. What is left after it
+    is what slurmctld must not see untried.
+
+    Args:
+        places: Where things are.
+        run: What runs commands.
+    """
+
+    def __init__(
+        self,
+        places: Places = Places(),
+        run: Callable[[Sequence[str]], tuple[int, str]] = run,
+    ) -> None:
+        self._places, self._run = places, run
+        self._asked: tuple[str, datetime] | None = None
+        self._refused: tuple[str, datetime, ApplyError] | None = None
+
+    @property
+    def live(self) -> str:
+        """The generation that this head has."""
+        try:
+            return self._places.applied.read_text().strip()
+        except OSError:
+            return ""
+
+    def step(self, wanted: str, now: datetime) -> bool:
+        """Go one step towards a generation, and tell whether it is live.
+
+        Raises:
+            ApplyError: It cannot be applied. It is tried again some minutes later.
+        """
+        if self.live == wanted:
+            return True
+        if self._refused is not None:
+            refused, since, error = self._refused
+            if refused == wanted and now - since < TRY_AGAIN:
+                raise error
+            self._refused = None
+        try:
+            return self._step(wanted, now)
+        except ApplyError as error:
+            self._refused, self._asked = (wanted, now, error), None
+            raise
+
+    def _step(self, wanted: str, now: datetime) -> bool:
+        state = dict(
+            line.partition("=")[::2]
+            for line in self._run(("systemctl", "show", "-p", "ActiveState", "-p", "Result", BOOT))[
+                1
+            ].splitlines()
+        )
+        if state.get("ActiveState") == "activating":
+            return False
+        succeeded = state.get("Result") == "success"
+        if self._on_disk() == wanted and succeeded:
+            self._bring_to_slurm()
+            self._places.applied.parent.mkdir(parents=True, exist_ok=True)
+            self._places.applied.write_text(wanted + "\n")
+            return True
+        if self._asked is None or self._asked[0] != wanted:
+            self._run(("systemctl", "start", "--no-block", BOOT))
+            self._asked = (wanted, now)
+        elif now - self._asked[1] > TRY_AGAIN or not succeeded:
+            raise ApplyError(
+                "boot",
+                "the head node's boot does not end well with the new document",
+                "journalctl -u trainshed-boot on the head node; it is tried again in 5 minutes",
+            )
+        return False
+
+    def _on_disk(self) -> str:
+        try:
+            # The command line that writes it ends it with a line break.
+            return generation(self._places.document.read_text().rstrip("\n"))
+        except OSError:
+            return ""
+
+    def _bring_to_slurm(self) -> None:
+        places = self._places
+        with tempfile.TemporaryDirectory() as new:
+            for name in ("slurm.conf", "gres.conf", "cgroup.conf"):
+                if (places.files / name).exists():
+                    shutil.copy(places.files / name, new)
+            same = all(
+                (places.slurm / path.name).exists()
+                and (places.slurm / path.name).read_bytes() == path.read_bytes()
+                for path in Path(new).iterdir()
+            )
+            if not same:
+                self._must("slurm.conf", "reconfigure.sh", new, str(places.slurm))
+        policy = str(places.files / "policy.json")
+        # Once more, since new partitions may have made resources known.
+        self._must("accounts", "slurm_accounts.py", "apply", policy)
+
+    def _must(self, step: str, script: str, *arguments: str) -> None:
+        code, said = self._run((str(self._places.scripts / script), *arguments))
+        if code:
+            raise ApplyError(
+                step,
+                said[-600:] or f"{script} ended with {code}",
+                "mend the policy and deploy again; until then the cluster runs as before",
+            )
