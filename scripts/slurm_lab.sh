@@ -2,18 +2,29 @@
 # usage: slurm_lab.sh [trixie|sid]...   (default: trixie) installs what tests/slurm needs; root on Debian 12
 #
 # Slurm 22.05 comes from Debian 12 itself. Every suite named becomes a root directory under
-# .cache/slurm: trixie has Slurm 24.11, sid has 26.05. A second run changes nothing.
+# .cache/slurm: trixie has Slurm 24.11, sid has 26.05. tests/slurm/fleet boots machines of their own:
+# root-fleet is what an image of AWS is there, packages.tar what assets/node/package_cache.sh makes
+# of it. A second run changes nothing.
 set -euo pipefail
 
 readonly HOST_PACKAGES=(
   slurmctld slurmd slurmdbd slurm-client slurm-wlm-basic-plugins slurm-wlm-mysql-plugin
   munge mariadb-server mariadb-client iproute2 libpmix2 mmdebstrap util-linux
+  user-mode-linux systemd-container dnsmasq-base e2fsprogs
 )
 readonly ROOT_PACKAGES=(
   ca-certificates mount slurmctld slurmd slurmdbd slurm-client slurm-wlm-basic-plugins
   slurm-wlm-mysql-plugin munge iproute2 procps hostname python3
   mariadb-server mariadb-client libpmix2
 )
+
+# An image as it comes: no Slurm on it, but what the boot expects of a Deep Learning AMI.
+readonly FLEET_PACKAGES=(
+  ca-certificates systemd systemd-sysv dbus udev kmod mount iproute2 procps hostname util-linux
+  python3 python3-boto3 awscli cloud-init chrony iptables jq curl netbase passwd e2fsprogs mdadm
+  isc-dhcp-client ifupdown
+)
+readonly FLEET_SLURM=24.11
 
 install_host_packages() {
   local missing
@@ -36,6 +47,36 @@ forbid_service_starts() {
   fi
 }
 
+build_fleet_root() {
+  local root=$1
+  rm -rf "$root.part"
+  mmdebstrap --quiet --variant=apt --include="$(
+    IFS=,
+    echo "${FLEET_PACKAGES[*]}"
+  )" trixie "$root.part"
+  echo "${FLEET_PACKAGES[*]}" >"$root.part/packages"
+  rm -rf "$root"
+  mv "$root.part" "$root"
+}
+
+# With the script that ships, in the image, on this machine's network. Runs in namespaces of its own.
+build_package_cache() {
+  local root=$1 scripts=$2 out=$3
+  mount --make-rprivate /
+  mount --bind "$root" "$root"
+  mount -t proc proc "$root/proc"
+  mount --bind /dev "$root/dev"
+  mount -t tmpfs none "$root/run"
+  mkdir "$root/run/node"
+  mount --bind "$scripts" "$root/run/node"
+  # How this machine reaches the mirror is its own; the image does not keep it.
+  touch "$root/etc/resolv.conf"
+  mount --bind /etc/resolv.conf "$root/etc/resolv.conf"
+  mount --bind /etc/apt/apt.conf.d "$root/etc/apt/apt.conf.d"
+  chroot "$root" /run/node/package_cache.sh /tmp/packages.tar "$FLEET_SLURM"
+  mv "$root/tmp/packages.tar" "$out"
+}
+
 # The finished root appears under its name at once, so an interrupted run leaves none half made.
 build_root() {
   local suite=$1 root=$2
@@ -55,7 +96,11 @@ build_root() {
 }
 
 main() {
-  local cache suite root
+  if [[ ${1:-} == --build-package-cache ]]; then
+    build_package_cache "${@:2}"
+    return
+  fi
+  local cache suite root scripts role wanted
   cache=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/.cache/slurm
   if [[ $(id -u) -ne 0 ]]; then
     echo "slurm_lab.sh: run it as root, it installs packages and makes device nodes" >&2
@@ -80,6 +125,18 @@ main() {
     fi
     echo "slurm_lab.sh: $suite is ready in $root"
   done
+  root=$cache/root-fleet
+  if [[ ! -e $root/packages || $(<"$root/packages") != "${FLEET_PACKAGES[*]}" ]]; then
+    build_fleet_root "$root"
+    rm -f "$cache/packages.tar"
+  fi
+  scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/assets/node
+  wanted=$(for role in head compute login; do "$scripts/install_packages.sh" --list "$role"; done)
+  if [[ ! -e $cache/packages.tar || $(<"$cache/packages.list") != "$wanted" ]]; then
+    unshare --mount --pid --fork "$0" --build-package-cache "$root" "$scripts" "$cache/packages.tar"
+    echo "$wanted" >"$cache/packages.list"
+  fi
+  echo "slurm_lab.sh: the fleet's image is ready in $root"
 }
 
 main "$@"

@@ -22,11 +22,15 @@ main() {
 }
 
 hold_deb() {
-  local -a names
+  local -a names free
   mapfile -t names < <(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' |
     awk -v names="$DEB_NAMES" '$1 ~ /^.i/ && $2 ~ names { print $2 }')
   ((${#names[@]} > 0)) || fail "no kernel package is installed"
-  apt-mark hold "${names[@]}" >/dev/null
+  # apt writes its files anew even for what is held already.
+  mapfile -t free < <(printf '%s\n' "${names[@]}" | grep -vxF -f <(apt-mark showhold))
+  if ((${#free[@]} > 0)); then
+    apt-mark hold "${free[@]}" >/dev/null
+  fi
   echo "hold_kernel: ${#names[@]} packages are held"
 }
 

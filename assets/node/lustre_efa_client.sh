@@ -198,8 +198,12 @@ ExecStart=/usr/local/sbin/$NAME
 [Install]
 WantedBy=multi-user.target
 UNIT
-  mv "$unit.new" "$unit"
-  systemctl daemon-reload
+  if cmp -s "$unit.new" "$unit"; then
+    rm "$unit.new"
+  else
+    mv "$unit.new" "$unit"
+    systemctl daemon-reload
+  fi
   systemctl enable --quiet "$NAME.service"
 }
 

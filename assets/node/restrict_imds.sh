@@ -53,12 +53,12 @@ ensure() {
 
 install_service() {
   local script="$ROOT_DIR/usr/local/sbin/$NAME" unit="$ROOT_DIR/etc/systemd/system/$NAME.service"
-  # The copy that the service runs must not copy itself onto itself.
-  if [[ ! $0 -ef $script ]]; then
+  # The copy that the service runs is the same, too.
+  if ! cmp -s "$0" "$script"; then
     install -D -m 0755 "$0" "$script"
   fi
   install -d "$(dirname "$unit")"
-  cat >"$unit" <<UNIT
+  cat >"$unit.new" <<UNIT
 [Unit]
 Description=Keep the instance metadata service from jobs
 Before=slurmd.service
@@ -72,7 +72,12 @@ ExecStart=/usr/local/sbin/$NAME${*:+ $*}
 [Install]
 WantedBy=multi-user.target
 UNIT
-  systemctl daemon-reload
+  if cmp -s "$unit.new" "$unit"; then
+    rm "$unit.new"
+  else
+    mv "$unit.new" "$unit"
+    systemctl daemon-reload
+  fi
   systemctl enable --quiet "$NAME.service"
 }
 

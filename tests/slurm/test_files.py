@@ -17,11 +17,12 @@ from tests.slurm.lab.cluster import (
     policy_for_lab,
     slurm_version,
 )
-from tests.slurm.lab.machines import LAB_DIR
 from trainshed.config import load
 from trainshed.slurm import NodeGroup, NodeShape, SlurmPolicy, cgroup_conf, gres_conf
 
-INSTITUTIONS = Path(__file__).parents[2] / "institutions"
+ROOT = Path(__file__).parents[2]
+INSTITUTIONS = ROOT / "institutions"
+NODE_SCRIPTS = ROOT / "assets" / "node"
 JOINING = NodeGroup("compute", P5EN, 4)
 MIXED = (JOINING, NodeGroup("cpu", NodeShape(48, 196_608, 1, 24, 2), 8))
 Render = Callable[[SlurmPolicy, tuple[int, int]], str]
@@ -44,7 +45,7 @@ FORMS: dict[str, tuple[Render, tuple[NodeGroup, ...]]] = {
 def dry_run(root: Path, directory: Path) -> subprocess.CompletedProcess[str]:
     """Start a slurmctld on the files of a directory, apart from everything."""
     return subprocess.run(
-        [str(LAB_DIR / "dry_run.sh"), str(directory), str(root)],
+        [str(NODE_SCRIPTS / "dry_run.sh"), str(directory), str(root)],
         capture_output=True,
         text=True,
         check=False,
@@ -133,7 +134,7 @@ def reconfigure(cluster: Cluster, slurm_conf: str) -> subprocess.CompletedProces
     """Bring a slurm.conf to a live cluster by way of the dry run."""
     cluster.head.run("mkdir", "-p", "/run/new")
     cluster.head.run("tee", "/run/new/slurm.conf", stdin=slurm_conf)
-    return cluster.head.try_run("/run/lab/reconfigure.sh", "/run/new", "/etc/slurm", seconds=60)
+    return cluster.head.try_run("/run/node/reconfigure.sh", "/run/new", "/etc/slurm", seconds=60)
 
 
 def test_a_wrong_change_never_reaches_a_live_slurmctld(hardened: Cluster) -> None:

@@ -11,14 +11,15 @@ import pytest
 
 from tests.fixtures.health.node import RECORDED, Fault, fault, stand_in
 from tests.slurm.lab.cluster import (
-    FAST,
+    COMPUTE,
+    LAB_SETTINGS,
     NODES,
     Cluster,
-    bare_conf,
     policy_for_lab,
     write_policy,
 )
 from tests.slurm.lab.machines import Lab, wait_until
+from trainshed.slurm import BareCluster, SlurmPolicy, slurm_conf
 
 HEALTH = Path(__file__).parents[2] / "assets" / "node" / "health"
 CHECKED, PROLOG_ONLY, GATED = NODES[0], NODES[1], NODES[2:4]
@@ -73,6 +74,23 @@ class Nodes:
         return path
 
 
+def conf_with_checks(policy: SlurmPolicy, version: tuple[int, int]) -> str:
+    """Return slurm.conf as the bare fleet has it, with checks every five seconds."""
+    fleet = BareCluster(
+        "kait",
+        "head",
+        configless=False,
+        slurm_version=version,
+        prolog="/etc/slurm/prolog.sh",
+        health_check="/etc/slurm/health_program.sh",
+        extra=LAB_SETTINGS,
+    )
+    minutely, often = "HealthCheckInterval=60\n", "HealthCheckInterval=5\n"
+    conf = slurm_conf(policy, [COMPUTE], fleet)
+    assert minutely in conf
+    return conf.replace(minutely, often)
+
+
 @pytest.fixture(scope="module")
 def cluster(slurm_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster whose nodes are checked every five seconds and before each job."""
@@ -85,14 +103,8 @@ def cluster(slurm_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
         program = WRAPPER.format(before=NOT_HERE, script="health_program.sh")
         nodes.write("health_program.sh", program)
         nodes.write("prolog.sh", WRAPPER.format(before=REFUSED, script="prolog.sh"))
-        # Without it Slurm holds every job whose prolog fails, though it could run elsewhere.
-        parameters = (*FAST, "nohold_on_prolog_fail")
-        policy = policy_for_lab("kait-hardened", scheduler={"parameters": parameters})
-        conf = bare_conf(policy, cluster.version) + (
-            "HealthCheckProgram=/etc/slurm/health_program.sh\nHealthCheckInterval=5\n"
-            "HealthCheckNodeState=ANY\nProlog=/etc/slurm/prolog.sh\n"
-        )
-        write_policy(cluster, conf, policy)
+        policy = policy_for_lab("kait-hardened")
+        write_policy(cluster, conf_with_checks(policy, cluster.version), policy)
         cluster.start_accounting()
         cluster.apply(policy)
         cluster.start()

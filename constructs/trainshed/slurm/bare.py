@@ -33,6 +33,9 @@ class BareCluster:
         state_dir: Where slurmctld keeps its state.
         log_dir: Where the daemons log.
         configless: Nodes fetch their files from slurmctld.
+        prolog: Script that each node of a job runs before it. None: there is none.
+        health_check: Program that every node runs each minute, whatever its state; that a silent
+            node is noticed rests on it. None: there is none.
         checks_partition: Partition of trainshed's own jobs, over every node; root alone sees it
             and submits to it. None: there is none.
         slurm_version: Version of Slurm. Ubuntu 24.04 has 23.11.
@@ -45,6 +48,8 @@ class BareCluster:
     state_dir: str = "/var/lib/slurm/slurmctld"
     log_dir: str = "/var/log/slurm"
     configless: bool = True
+    prolog: str | None = "/opt/trainshed/current/health/prolog.sh"
+    health_check: str | None = "/opt/trainshed/current/health/health_program.sh"
     checks_partition: str | None = CHECKS_PARTITION
     slurm_version: tuple[int, int] = (23, 11)
     extra: Mapping[str, str | int] = field(default_factory=lambda: MappingProxyType({}))
@@ -154,12 +159,19 @@ def _daemon_settings(
         ("AccountingStorageType", "accounting_storage/slurmdbd"),
         ("AccountingStorageHost", cluster.accounting_host),
         ("AccountingStoragePort", 6819),
+        # Not the limit of the shell that submits, which is too low for EFA.
+        ("PropagateResourceLimitsExcept", "MEMLOCK"),
+        *_checks(cluster),
     ]
     if with_gpus(groups):
         settings.append(("GresTypes", "gpu"))
     if cluster.configless:
         settings.append(("SlurmctldParameters", "enable_configless"))
-    settings += parameters(scheduler, cluster.slurm_version)
+    # Without it a job whose prolog fails on one node is held, though another node could run it.
+    own = ("nohold_on_prolog_fail",) if cluster.prolog else ()
+    settings += parameters(scheduler, cluster.slurm_version, own)
+    if own and "SchedulerParameters" not in dict(settings):
+        settings.append(("SchedulerParameters", ",".join(own)))
     if scheduler.job_completion_file is None:
         settings.append(("JobCompType", "jobcomp/none"))
     else:
@@ -176,6 +188,17 @@ def _daemon_settings(
             # Slurm calls no silent node DOWN, which would start its jobs elsewhere while they may
             # still run there: whoever replaces nodes ends the instance first.
             ("SlurmdTimeout", 0),
+        ]
+    return settings
+
+
+def _checks(cluster: BareCluster) -> list[Setting]:
+    settings: list[Setting] = [("Prolog", cluster.prolog)] if cluster.prolog else []
+    if cluster.health_check:
+        settings += [
+            ("HealthCheckProgram", cluster.health_check),
+            ("HealthCheckInterval", 60),
+            ("HealthCheckNodeState", "ANY"),
         ]
     return settings
 

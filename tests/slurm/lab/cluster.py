@@ -75,9 +75,11 @@ def bare_conf(
     policy: SlurmPolicy, version: tuple[int, int], groups: Sequence[NodeGroup] = (COMPUTE,)
 ) -> str:
     """Return slurm.conf as trainshed's own fleet has it, with the lab's settings."""
-    cluster = BareCluster(
-        "kait", "head", configless=False, slurm_version=version, extra=LAB_SETTINGS
-    )
+    joining = any(group.node_names is None for group in groups)
+    # Where nodes join by themselves the policy says what becomes of a silent one.
+    left_out = {"SlurmdTimeout"} if joining else set()
+    extra = {key: value for key, value in LAB_SETTINGS.items() if key not in left_out}
+    cluster = BareCluster("kait", "head", configless=False, slurm_version=version, extra=extra)
     return slurm_conf(policy, groups, cluster)
 
 

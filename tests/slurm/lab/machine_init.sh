@@ -47,9 +47,11 @@ mount_files() {
   local root=$1 work=$2 name=$3 lab=$4 file
   mkdir -p "$root"/{etc/slurm,etc/munge,var/log/slurm,var/spool,var/lib/slurm,run,home}
   mount -t tmpfs -o mode=755 none "$root/run"
-  mkdir -p "$root"/run/{lab,munge,mysqld,lock}
+  mkdir -p "$root"/run/{lab,node,munge,mysqld,lock}
   ln -s mysqld "$root/run/mariadbd"
   mount --bind "$lab" "$root/run/lab"
+  # What real nodes run.
+  mount --bind "$lab/../../../assets/node" "$root/run/node"
   mount --bind "$work/etc" "$root/etc/slurm"
   mount --bind "$work/munge" "$root/etc/munge"
   mount --bind "$work/home" "$root/home"

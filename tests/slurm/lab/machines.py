@@ -23,7 +23,10 @@ _PREFIX = "trainshed-lab"
 
 
 def wait_until(
-    probe: Callable[[], T | None], what: str | Callable[[], str], seconds: float = 30
+    probe: Callable[[], T | None],
+    what: str | Callable[[], str],
+    seconds: float = 30,
+    every: float = 0.05,
 ) -> T:
     """Return what the probe gives once it gives something true.
 
@@ -31,6 +34,7 @@ def wait_until(
         probe: What to look at.
         what: What is waited for, or a function that also says what there is instead.
         seconds: How long to look.
+        every: Seconds between two looks.
 
     Raises:
         TimeoutError: It gave nothing in time.
@@ -42,7 +46,7 @@ def wait_until(
             return found
         if time.monotonic() > end:
             raise TimeoutError(f"not in {seconds} s: {what if isinstance(what, str) else what()}")
-        time.sleep(0.05)
+        time.sleep(every)
 
 
 class CommandError(Exception):
@@ -107,6 +111,16 @@ class Machine:
         if done.returncode:
             raise CommandError(f"{self.name}: {service} did not start: {done.returncode}")
 
+    @property
+    def alive(self) -> bool:
+        """Whether it is on."""
+        return self._process.poll() is None
+
+    @property
+    def files(self) -> Path:
+        """Its root directory, seen from the host."""
+        return Path(f"/proc/{self._pid}/root")
+
     def power_off(self) -> None:
         """End the machine at once, as if its power were cut."""
         with contextlib.suppress(ProcessLookupError):
@@ -121,6 +135,9 @@ class Lab:
         work: Empty directory for the files of the machines, on the host.
         root: Root of the machines' programs; ``/`` for the host's own.
     """
+
+    init_script = LAB_DIR / "machine_init.sh"
+    """First process of each machine; its usage says what it is given."""
 
     def __init__(self, work: Path, root: Path) -> None:
         self.work = work.resolve()
@@ -160,13 +177,12 @@ class Lab:
         started = self.work / name / "started"
         started.unlink(missing_ok=True)
         cgroup = f"{self._name}-{name}"
-        inside = ["nsenter", "--target", str(self._switch_pid), "--net", "--mount", "--pid"]
         namespaces = ["--net", "--uts", "--mount", "--pid", "--fork", "--kill-child=KILL"]
         arguments = [name, address, str(gpus), str(self.work), str(self.root), str(LAB_DIR), cgroup]
         log = (self.work / name / "init.log").open("wb")
         with log:
             process = subprocess.Popen(
-                [*inside, "unshare", *namespaces, str(LAB_DIR / "machine_init.sh"), *arguments],
+                [*self.in_switch(), "unshare", *namespaces, str(self.init_script), *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -179,6 +195,15 @@ class Lab:
         wait_until(lambda: self._alive(name, process) and booted.exists(), f"{name} to boot")
         self.machines[name] = machine
         return machine
+
+    def in_switch(self) -> list[str]:
+        """Return what stands before a command that runs beside the machines, on their network."""
+        return ["nsenter", "--target", str(self._switch_pid), "--net", "--mount", "--pid"]
+
+    @property
+    def network(self) -> Path:
+        """The network namespace that the machines are plugged into."""
+        return Path(f"/proc/{self._switch_pid}/ns/net")
 
     def _alive(self, name: str, process: subprocess.Popen[bytes]) -> bool:
         if process.poll() is not None:
@@ -194,7 +219,7 @@ class Lab:
             for line in Path(f"/proc/{pid}/status").read_text().splitlines()
             if line.startswith("NSpid:")
         )
-        inside = ["nsenter", "--target", str(self._switch_pid), "--net", "--mount", "--pid"]
+        inside = self.in_switch()
         subprocess.run(
             [*inside, "ip", "link", "delete", port], check=False, stderr=subprocess.DEVNULL
         )

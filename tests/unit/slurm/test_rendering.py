@@ -130,7 +130,7 @@ def test_parallelclusters_own_scheduler_parameters_are_kept() -> None:
 @pytest.mark.parametrize(
     ("version", "line"),
     [
-        ((22, 5), "SchedulerParameters=preempt_send_user_signal\n"),
+        ((22, 5), "SchedulerParameters=nohold_on_prolog_fail,preempt_send_user_signal\n"),
         ((23, 11), "PreemptParameters=send_user_signal\n"),
     ],
 )
@@ -164,6 +164,21 @@ def test_trainsheds_own_partition_is_hidden_over_every_node_and_preempts_nobody(
         "MaxTime=UNLIMITED DefaultTime=00:10:00 PriorityTier=1 PriorityJobFactor=1 "
         "OverSubscribe=NO PreemptMode=OFF RootOnly=YES Hidden=YES"
     )
+
+
+def test_a_job_whose_prolog_fails_is_not_held_and_nodes_are_looked_at() -> None:
+    text = slurm_conf(HARDENED, [COMPUTE], HEAD)
+    assert "SchedulerParameters=nohold_on_prolog_fail\n" in text
+    assert "Prolog=/opt/trainshed/current/health/prolog.sh\n" in text
+    assert "HealthCheckInterval=60\nHealthCheckNodeState=ANY\n" in text
+    bare = slurm_conf(HARDENED, [COMPUTE], replace(HEAD, prolog=None, health_check=None))
+    assert "Prolog" not in bare and "HealthCheck" not in bare and "nohold" not in bare
+
+
+def test_nodes_that_join_are_never_called_down_by_slurm_itself() -> None:
+    assert "SlurmdTimeout=0\n" in slurm_conf(HARDENED, [COMPUTE], HEAD)
+    fixed = replace(COMPUTE, node_names="gpu[1-4]")
+    assert "SlurmdTimeout" not in slurm_conf(HARDENED, [fixed], HEAD)
 
 
 def test_trainsheds_own_partition_can_be_left_out() -> None:

@@ -1,0 +1,18 @@
+#!/bin/bash
+# usage: boot.sh head|compute|login    runs the steps of a node's boot in their order; a second run changes nothing
+#
+# The steps are in boot/plan.py, one script each; logs are in /var/log/trainshed.
+set -euo pipefail
+
+main() {
+  (($# == 1)) || {
+    echo "usage: boot.sh head|compute|login" >&2
+    exit 2
+  }
+  cd "$(dirname "$(readlink -f "$0")")"
+  export PYTHONDONTWRITEBYTECODE=1
+  # One boot at a time: a start of the service, and the watch that starts it after a change.
+  exec flock /run/trainshed-boot.lock python3 -m boot "$1"
+}
+
+main "$@"

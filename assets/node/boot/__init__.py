@@ -1,0 +1,1 @@
+"""Boot of a node: which steps a role has, and running them."""

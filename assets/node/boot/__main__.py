@@ -1,0 +1,129 @@
+"""Runs the steps of this node's boot and says where it stands.
+
+usage: python3 -m boot head|compute|login
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .plan import Node, Step, steps
+from .record import FailedBoot, clear, publish
+
+SCRIPTS = Path(__file__).resolve().parents[1]
+CONFIG = Path("/etc/trainshed")
+LOGS = Path("/var/log/trainshed")
+PROGRESS = Path("/run/trainshed/steps.json")
+
+
+class StepError(Exception):
+    """A step's script ended with another code than 0."""
+
+    def __init__(self, step: Step, output: str) -> None:
+        super().__init__(step.name)
+        self.step = step
+        self.output = output
+
+
+def environment(text: str) -> dict[str, str]:
+    """Return the shell assignments of node.env."""
+    assignments = shlex.split(text)
+    return dict(assignment.split("=", 1) for assignment in assignments)
+
+
+class Progress:
+    """The file that says how far the boot is: step, state and seconds."""
+
+    def __init__(self, path: Path, names: Sequence[str]) -> None:
+        self._path = path
+        self._rows: list[dict[str, Any]] = [
+            {"step": name, "state": "waiting", "seconds": 0} for name in names
+        ]
+        path.parent.mkdir(parents=True, exist_ok=True)
+
+    def say(self, index: int, state: str, seconds: float = 0) -> None:
+        """Set the state of one step."""
+        self._rows[index].update(state=state, seconds=round(seconds, 1))
+        new = self._path.with_suffix(".new")
+        new.write_text(json.dumps(self._rows) + "\n")
+        new.replace(self._path)
+
+
+def run_step(step: Step) -> None:
+    """Run a step's script; its output goes to its log and to the journal.
+
+    Raises:
+        StepError: It failed.
+    """
+    LOGS.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(  # noqa: S603, the plan's own script
+        [str(SCRIPTS / step.command[0]), *step.command[1:]],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    with (LOGS / f"{step.name}.log").open("a") as log:
+        log.write(f"{time.strftime('%FT%TZ', time.gmtime())} {shlex.join(step.command)}\n")
+        log.write(done.stdout)
+    sys.stdout.write(done.stdout)
+    sys.stdout.flush()
+    if done.returncode:
+        raise StepError(step, done.stdout)
+
+
+def run(all_steps: Sequence[Step], progress: Progress) -> None:
+    """Run the steps in their order, up to the first that fails."""
+    for index, step in enumerate(all_steps):
+        started = time.monotonic()
+        progress.say(index, "running")
+        try:
+            run_step(step)
+        except StepError:
+            progress.say(index, "failed", time.monotonic() - started)
+            raise
+        progress.say(index, "done", time.monotonic() - started)
+
+
+def main(arguments: Sequence[str], variables: Mapping[str, str]) -> int:
+    """Boot this node."""
+    if len(arguments) != 1 or arguments[0] not in ("head", "compute", "login"):
+        print(__doc__, file=sys.stderr)
+        return 2
+    node = Node(
+        arguments[0],
+        variables["TRAINSHED_QUEUE"],
+        variables["TRAINSHED_INSTANCE_ID"],
+        variables["TRAINSHED_INSTANCE_TYPE"],
+    )
+    cluster, region = variables["TRAINSHED_CLUSTER"], variables["TRAINSHED_REGION"]
+    document = json.loads((CONFIG / "fleet.json").read_text())
+    all_steps = steps(document, node)
+    try:
+        run(all_steps, Progress(PROGRESS, [step.name for step in all_steps]))
+    except StepError as failed:
+        record = FailedBoot.of(node, failed.step, failed.output)
+        print(f"boot: {node.name}: step {record.step} failed: {record.reason}", file=sys.stderr)
+        print(f"boot: remedy: {record.remedy}", file=sys.stderr)
+        publish(record, cluster, region)
+        return 1
+    clear(node, cluster, region)
+    print(f"boot: {node.name} is ready")
+    return 0
+
+
+if __name__ == "__main__":
+    # Steps call daemons' programs, which not every caller's PATH has.
+    os.environ["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    os.environ["LC_ALL"] = "C.UTF-8"
+    sys.exit(main(sys.argv[1:], environment((CONFIG / "node.env").read_text())))

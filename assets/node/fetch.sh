@@ -1,0 +1,38 @@
+#!/bin/bash
+# usage: fetch.sh REGION BUCKET KEY SHA256 DIR    makes DIR the content of a zip or tar file in S3
+#
+# DIR becomes a link to a directory named after the checksum, so it is never half one and half the
+# other, and a second run fetches nothing.
+set -euo pipefail
+# shellcheck source=assets/node/common.sh
+source "$(dirname "$0")/common.sh"
+
+main() {
+  local region=$1 bucket=$2 key=$3 sha256=$4 link=$5
+  local dir=$link-${sha256:0:12}
+  if [[ ! -d $dir ]]; then
+    unpack "$region" "s3://$bucket/$key" "$sha256" "$dir.new"
+    mv -T "$dir.new" "$dir"
+  fi
+  if [[ $(readlink "$link") != "${dir##*/}" ]]; then
+    ln -sfn "${dir##*/}" "$link.new"
+    mv -T "$link.new" "$link"
+  fi
+  echo "fetch: $link is ${sha256:0:12}"
+}
+
+unpack() {
+  local region=$1 url=$2 sha256=$3 new=$4
+  rm -rf "$new"
+  mkdir -p "$new"
+  aws s3 cp --region "$region" --only-show-errors "$url" "$new.file" || fail "cannot fetch $url"
+  echo "$sha256  $new.file" | sha256sum --check --status ||
+    fail "$url has the SHA-256 $(sha256sum <"$new.file" | cut -c1-12)… and not ${sha256:0:12}…"
+  case $url in
+  *.zip) python3 -m zipfile -e "$new.file" "$new" ;;
+  *) tar -xf "$new.file" -C "$new" --no-same-owner ;;
+  esac
+  rm "$new.file"
+}
+
+main "$@"

@@ -1,0 +1,145 @@
+#!/bin/bash
+# usage: install_packages.sh head|compute|login SLURM_VERSION [CACHE_DIR], or --list head|compute|login
+#
+# Slurm, munge and what belongs to them, from the distribution's mirror, whose signature apt checks,
+# or from the package cache in CACHE_DIR, whose checksums are checked here. SLURM_VERSION is the
+# beginning of the only version that is taken, such as 23.11. No daemon is started. --list prints the
+# packages of a role.
+set -euo pipefail
+# shellcheck source=assets/node/common.sh
+source "$(dirname "$0")/common.sh"
+
+export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1
+readonly LISTS=/run/trainshed/apt NO_STARTS=/usr/sbin/policy-rc.d
+readonly MARK="# trainshed: the boot starts daemons in its own order"
+readonly COMMON=(slurm-client slurm-wlm-basic-plugins munge)
+readonly HEAD=(slurmctld slurmdbd slurm-wlm-mysql-plugin mariadb-server mariadb-client python3-boto3)
+# The second line is what Enroot calls.
+readonly COMPUTE=(slurmd iptables
+  squashfs-tools jq parallel curl zstd libcap2-bin)
+readonly LOGIN=(iptables)
+readonly OWN_UNITS=(munge slurmd slurmctld slurmdbd mariadb)
+
+main() {
+  if [[ $1 == --list ]]; then
+    packages "$2"
+    return
+  fi
+  local role=$1 version=$2 cache=${3:-} package
+  local -a wanted missing=()
+  mapfile -t wanted < <(packages "$role")
+  for package in "${wanted[@]}"; do
+    installed "$package" || missing+=("$package")
+  done
+  if ((${#missing[@]} > 0)); then
+    allow_no_starts
+    if [[ -n $cache ]]; then
+      install_from_cache "$cache" "$version" "${missing[@]}"
+    else
+      install_from_mirror "$version" "${missing[@]}"
+    fi
+    allow_starts
+  fi
+  check_version "$version"
+  hold "${wanted[@]}"
+  disable_units
+  echo "install_packages: $role has Slurm $(slurm_installed)"
+}
+
+packages() {
+  case $1 in
+  head) printf '%s\n' "${COMMON[@]}" "${HEAD[@]}" ;;
+  compute) printf '%s\n' "${COMMON[@]}" "${COMPUTE[@]}" "$(pmix)" ;;
+  login) printf '%s\n' "${COMMON[@]}" "${LOGIN[@]}" ;;
+  *) fail "the role is '$1'; use head, compute or login" ;;
+  esac
+}
+
+# Renamed with the move to 64-bit time, in Ubuntu 24.04 and Debian 13.
+pmix() {
+  case $(sed -n "s/^VERSION_CODENAME=//p" /etc/os-release) in
+  jammy | bookworm) echo libpmix2 ;;
+  *) echo libpmix2t64 ;;
+  esac
+}
+
+installed() {
+  [[ $(dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null) == ?i\ * ]]
+}
+
+install_from_mirror() {
+  local version=$1
+  shift
+  apt_get update
+  check_candidate "$version"
+  apt_get install --no-install-recommends "$@"
+}
+
+# Only the cache is a source: what it lacks is said, and not fetched from elsewhere.
+install_from_cache() {
+  local cache=$1 version=$2
+  shift 2
+  (cd "$cache" && sha256sum --check --quiet SHA256SUMS) ||
+    fail "the package cache is damaged, see above; nothing was installed"
+  mkdir -p "$LISTS/partial"
+  echo "deb [trusted=yes] file:$cache ./" >/run/trainshed/cache.list
+  local -a options=(-o Dir::Etc::SourceList=/run/trainshed/cache.list -o Dir::Etc::SourceParts=/dev/null
+    -o "Dir::State::Lists=$LISTS")
+  apt_get "${options[@]}" update
+  check_candidate "$version" "${options[@]}"
+  apt_get "${options[@]}" install --no-install-recommends "$@"
+}
+
+apt_get() {
+  apt-get --quiet=2 --yes -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 \
+    -o APT::Update::Error-Mode=any "$@" || fail "apt-get ${*: -1} failed, see above"
+}
+
+check_candidate() {
+  local version=$1 candidate
+  shift
+  candidate=$(apt-cache "$@" policy slurm-client | awk '$1 == "Candidate:" {print $2}')
+  [[ $candidate == "$version"* ]] ||
+    fail "the packages offered have Slurm ${candidate:-none}, the fleet is pinned to $version"
+}
+
+check_version() {
+  [[ $(slurm_installed) == "$1"* ]] ||
+    fail "Slurm $(slurm_installed) is installed, the fleet is pinned to $1"
+}
+
+slurm_installed() {
+  # shellcheck disable=SC2016 # dpkg-query's own variables
+  dpkg-query -W -f '${Version}' slurm-client
+}
+
+hold() {
+  local -a held
+  mapfile -t held < <(comm -23 <(printf '%s\n' "$@" | grep -E 'slurm|munge|mariadb' | sort) <(apt-mark showhold | sort))
+  ((${#held[@]} == 0)) || apt-mark hold "${held[@]}" >/dev/null
+}
+
+allow_no_starts() {
+  if [[ -e $NO_STARTS ]] && ! grep -qxF "$MARK" "$NO_STARTS"; then
+    return # the image's own rule; it is not ours to take away
+  fi
+  write_file "$NO_STARTS" 0755 root <<<$'#!/bin/sh\n'"$MARK"$'\nexit 101'
+}
+
+allow_starts() {
+  if grep -qxF "$MARK" "$NO_STARTS" 2>/dev/null; then
+    rm "$NO_STARTS"
+  fi
+}
+
+# The boot starts them, after what they need has been seen to be there.
+disable_units() {
+  local unit
+  for unit in "${OWN_UNITS[@]}"; do
+    if [[ $(systemctl is-enabled "$unit.service" 2>/dev/null) == enabled ]]; then
+      systemctl disable --quiet "$unit.service"
+    fi
+  done
+}
+
+main "$@"

@@ -1,0 +1,38 @@
+#!/bin/bash
+# usage: slurmctld.sh CLUSTER POLICY_JSON    registers the cluster, applies the policy and starts slurmctld
+#
+# slurmctld does not start when a partition names a QOS that the database lacks, and the database
+# learns of GPUs only from slurmctld. So the policy is applied before, and once more after.
+set -euo pipefail
+# shellcheck source=assets/node/common.sh
+source "$(dirname "$0")/common.sh"
+
+main() {
+  local cluster=$1 policy=$2
+  install -d -m 0755 -o slurm -g slurm /var/log/slurm
+  if ! sacctmgr --noheader --parsable2 show cluster "$cluster" format=Cluster | grep -qx "$cluster"; then
+    sacctmgr --immediate add cluster "$cluster" >/dev/null
+  fi
+  apply "$policy"
+  write_file /etc/systemd/system/slurmctld.service.d/trainshed.conf 0644 root <<'UNIT'
+[Unit]
+AssertPathIsMountPoint=/state
+Wants=slurmdbd.service
+After=slurmdbd.service munge.service
+
+[Service]
+Restart=on-failure
+RestartSec=5
+UNIT
+  ensure_running slurmctld.service
+  retry 120 bash -o pipefail -c 'scontrol ping | grep -q "is UP"' ||
+    fail "slurmctld does not answer: $(tail -n 3 /var/log/slurm/slurmctld.log | paste -s -d ' ')"
+  apply "$policy"
+  echo "slurmctld: up, with the policy applied"
+}
+
+apply() {
+  python3 "$(dirname "$0")/slurm_accounts.py" apply "$1" || fail "the policy cannot be applied, see above"
+}
+
+main "$@"

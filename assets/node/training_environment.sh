@@ -1,0 +1,51 @@
+#!/bin/bash
+# usage: training_environment.sh efa|no-efa nvlink|no-nvlink    what NCCL and libfabric need, for every job
+#
+# A job's own value wins. Neither the interface's name nor what current plugins find out is written
+# down: FI_PROVIDER, NCCL_PROTO and FI_EFA_USE_DEVICE_RDMA belong to plugins of before 2023.
+set -euo pipefail
+# shellcheck source=assets/node/common.sh
+source "$(dirname "$0")/common.sh"
+
+# Where images have put the NCCL plugin for libfabric.
+readonly PLUGINS=(/opt/amazon/ofi-nccl/lib/x86_64-linux-gnu /opt/amazon/ofi-nccl/lib /opt/amazon/aws-ofi-nccl/lib /opt/aws-ofi-nccl/lib)
+
+main() {
+  local efa=$1 nvlink=$2
+  lines "$efa" "$nvlink" | write_file /etc/trainshed/training.env 0644 root
+  # Enroot reads it as it is; a login shell, and so a batch job, through this.
+  write_file /etc/profile.d/trainshed-training.sh 0644 root <<'PROFILE'
+# Made by trainshed. What is set already stays.
+while IFS='=' read -r name value; do
+  if [ -z "$(eval "printf %s \"\${$name:-}\"")" ]; then
+    export "$name=$value"
+  fi
+done </etc/trainshed/training.env
+unset name value
+PROFILE
+  if [[ -d /etc/enroot/environ.d ]]; then
+    write_file /etc/enroot/environ.d/50-trainshed.env 0644 root </etc/trainshed/training.env
+  fi
+  echo "training_environment: $(paste -s -d ' ' /etc/trainshed/training.env)"
+}
+
+lines() {
+  local efa=$1 nvlink=$2 dir
+  # Every interface but loopback and those of containers.
+  echo "NCCL_SOCKET_IFNAME=^lo,docker,veth"
+  if [[ $efa == efa ]]; then
+    echo "FI_EFA_USE_HUGE_PAGE=0"
+    for dir in "${PLUGINS[@]}"; do
+      if compgen -G "$dir/libnccl-net*.so*" >/dev/null; then
+        echo "LD_LIBRARY_PATH=$dir:/opt/amazon/efa/lib"
+        break
+      fi
+    done
+  fi
+  # L4 and A10G talk over PCIe, where peer-to-peer stalls under virtualisation.
+  if [[ $nvlink == no-nvlink ]]; then
+    echo "NCCL_P2P_DISABLE=1"
+  fi
+}
+
+main "$@"

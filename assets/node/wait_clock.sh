@@ -1,0 +1,44 @@
+#!/bin/bash
+# usage: wait_clock.sh SECONDS    waits until the clock agrees with the Amazon Time Sync Service
+#
+# munge refuses credentials that are five minutes off, and slurmd then says only that it cannot fetch
+# its configuration.
+# EC2 user guide "Set the time reference on your EC2 instance", read 2026-11-29: 169.254.169.123.
+set -euo pipefail
+# shellcheck source=assets/node/common.sh
+source "$(dirname "$0")/common.sh"
+
+readonly SOURCE=169.254.169.123
+readonly MOST_SECONDS=1 # far below munge's limit, far above what a good clock has
+
+main() {
+  local seconds=$1
+  command -v chronyc >/dev/null || fail "chrony is not installed; the Deep Learning AMIs have it"
+  # Images of AWS have it; others get it.
+  if ! grep -rqsE "^(server|pool) $SOURCE( |\$)" /etc/chrony; then
+    write_file "$(sources_dir)/trainshed.sources" 0644 root <<<"server $SOURCE prefer iburst minpoll 4 maxpoll 4"
+  fi
+  systemctl start chrony.service
+  if [[ $CHANGED == yes ]]; then
+    chronyc reload sources >/dev/null || systemctl restart chrony.service
+  fi
+  chronyc -n waitsync "$((seconds < 10 ? 1 : seconds / 2))" "$MOST_SECONDS" 0 2 >/dev/null ||
+    fail "the clock is $(offset) off $SOURCE after $seconds s"
+  echo "wait_clock: $(offset) off $SOURCE"
+}
+
+# Debian's and Ubuntu's chrony.conf read this directory; older ones do not.
+sources_dir() {
+  local dir
+  dir=$(awk '$1 == "sourcedir" && $2 ~ "^/etc/" {print $2; exit}' /etc/chrony/chrony.conf)
+  echo "${dir:-/etc/chrony/sources.d}"
+}
+
+offset() {
+  chronyc -n tracking | awk -F' *: *' '
+    $1 == "Leap status" && $2 ~ /^Not/ {unknown = 1}
+    $1 == "System time" {split($2, part, " "); offset = part[1]}
+    END {if (unknown) print "not synchronised, and so by an unknown time,"; else print offset " s"}'
+}
+
+main "$@"

@@ -1,0 +1,42 @@
+#!/bin/bash
+# usage: watch.sh [HEAD_HOST]    run by a timer: restarts slurmd for a new head node, boots for a new document
+#
+# slurmd keeps the address that it found first, so without this a replaced head node is never found
+# again. A restart of slurmd leaves running jobs alone; so do the boot's steps.
+set -euo pipefail
+# shellcheck source=assets/node/common.sh
+source "$(dirname "$0")/common.sh"
+
+readonly LAST=/run/trainshed/head-address DOCUMENT=/etc/trainshed/fleet.json
+
+main() {
+  if [[ -n ${1:-} ]]; then
+    follow_head "$1"
+  fi
+  follow_document
+}
+
+follow_head() {
+  local address
+  address=$(getent ahostsv4 "$1" | awk 'NR == 1 {print $1}') || return 0
+  [[ -n $address ]] || return 0
+  if [[ -e $LAST && $(<"$LAST") != "$address" ]]; then
+    echo "watch: the head node is now at $address"
+    systemctl restart slurmd.service
+  fi
+  write_file "$LAST" 0644 root <<<"$address"
+}
+
+follow_document() {
+  local new
+  # shellcheck source=/dev/null
+  source /etc/trainshed/node.env
+  new=$(aws ssm get-parameter --region "$TRAINSHED_REGION" \
+    --name "/trainshed/$TRAINSHED_CLUSTER/slurm/fleet" --query Parameter.Value --output text) || return 0
+  if [[ $new != "$(<"$DOCUMENT")" ]]; then
+    echo "watch: the fleet document has changed"
+    systemctl --no-block restart trainshed-boot.service
+  fi
+}
+
+main "$@"

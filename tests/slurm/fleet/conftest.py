@@ -1,0 +1,23 @@
+"""Fleets that several tests look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from .lab import QUEUE, FleetLab, Node
+
+
+@pytest.fixture(scope="session")
+def fleet(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[FleetLab, Node, list[Node]]]:
+    """A head node and four idle nodes."""
+    with FleetLab(tmp_path_factory.mktemp("fleet")) as lab:
+        head = lab.launch("head")
+        nodes = [lab.launch("compute", QUEUE) for _ in range(4)]
+        for node in (head, *nodes):
+            lab.wait_booted(node)
+        lab.wait_idle(*nodes)
+        yield lab, head, nodes

@@ -1,0 +1,402 @@
+"""A bare Slurm fleet on this machine: instances with systemd that boot by the scripts that ship.
+
+EC2, FSx, the metadata service and NVIDIA's devices are stood in for; everything on the machines is
+real. A test launches instances, which boot by themselves, and looks at them and at AWS's APIs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.slurm.lab.cluster import LAB_SETTINGS, P5EN, USERS, policy_for_lab
+from tests.slurm.lab.machines import Lab, Machine, wait_until
+from trainshed._assets import ASSETS
+from trainshed.slurm import (
+    BareCluster,
+    NodeGroup,
+    SlurmPolicy,
+    accounting_document,
+    cgroup_conf,
+    gres_conf,
+    slurm_conf,
+)
+from trainshed.slurm.bare import node_settings
+from trainshed.slurm_fleet.archive import archive, archive_of_folder
+
+from .aws import ADDRESSES, REGION, Aws, Instance
+from .image import SLURM_VERSION, Image, installed_image
+from .volumes import Volumes
+
+CLUSTER = "kait"
+QUEUE = "train"
+INSTANCE_TYPE = "p5en.48xlarge"
+BUCKET = "kait-scripts"
+HEAD_HOST = f"head.{CLUSTER}.trainshed.internal"
+FLEET_PARAMETER = f"/trainshed/{CLUSTER}/slurm/fleet"
+_GROUP = NodeGroup(QUEUE, P5EN, 4)
+# Slurm itself never declares a node dead: that is the keeper's.
+_SETTINGS: dict[str, str | int] = {
+    key: value for key, value in LAB_SETTINGS.items() if key != "SlurmdTimeout"
+}
+_HERE = Path(__file__).resolve().parent
+
+
+@dataclass
+class Node:
+    """An instance of the lab.
+
+    Args:
+        instance_id: EC2 instance id.
+        address: Private address.
+        role: ``head``, ``compute`` or ``login``.
+        queue: Queue of a compute node.
+        machine: The machine, while it is on.
+    """
+
+    instance_id: str
+    address: str
+    role: str
+    queue: str
+    machine: Machine
+
+    @property
+    def name(self) -> str:
+        """Name in Slurm."""
+        short = self.instance_id.removeprefix("i-")
+        return "head" if self.role == "head" else f"{self.queue or self.role}-{short}"
+
+
+@dataclass
+class Files:
+    """What the cluster's ``files`` archive is made of; a test changes it before it launches.
+
+    Args:
+        policy: The policy.
+        settings: More settings of slurm.conf.
+        version: Slurm's version.
+    """
+
+    policy: SlurmPolicy = field(default_factory=lambda: policy_for_lab("kait-hardened"))
+    settings: dict[str, str | int] = field(default_factory=lambda: dict(_SETTINGS))
+    version: tuple[int, int] = (24, 11)
+
+    def written(self) -> dict[str, bytes]:
+        """Return the files."""
+        cluster = BareCluster(
+            CLUSTER,
+            f"head({HEAD_HOST})",
+            accounting_host=HEAD_HOST,
+            state_dir="/state/slurmctld",
+            slurm_version=self.version,
+            extra=self.settings,
+        )
+        document = accounting_document(self.policy, [_GROUP], cluster=CLUSTER)
+        users = document["users"]
+        policy = {**document, "users": {u: {**users[u], "uid": USERS[u]} for u in users}}
+        # cgroup v1 at a place of its own: the lab's kernel has no controllers of version 2.
+        cgroup = cgroup_conf(self.policy, plugin="cgroup/v1") + "CgroupMountpoint=/srv/cgroup\n"
+        return {
+            "slurm.conf": slurm_conf(self.policy, [_GROUP], cluster).encode(),
+            "gres.conf": gres_conf([_GROUP]).encode(),
+            "cgroup.conf": cgroup.encode(),
+            "policy.json": json.dumps(policy).encode(),
+        }
+
+
+class FleetLab(Lab):
+    """A network with AWS's stand-ins, and instances on it. Use it as a context.
+
+    Args:
+        work: Empty directory for the machines' disks.
+        image: What instances start from. Default: with Slurm installed, as from the package cache.
+    """
+
+    init_script = _HERE / "machine_init.sh"
+
+    def __init__(self, work: Path, image: Image | None = None) -> None:
+        self.image = image or installed_image(work)
+        super().__init__(work, self.image.layers[-1])
+        self.nodes: dict[str, Node] = {}
+        """Instances by id, those that are off as well."""
+        self.files = Files()
+        self.document: dict[str, Any] = {}
+        """The fleet document; ``publish`` writes it."""
+        self._last_address = 10
+
+    def __enter__(self) -> FleetLab:
+        """Start the network and AWS, and publish a fleet of four nodes."""
+        super().__enter__()
+        for address in ADDRESSES:
+            command = [*self.in_switch(), "ip", "address", "add", address, "dev", "br0"]
+            subprocess.run(command, check=True)
+        (self.work / "fsx" / "fs").mkdir(parents=True)
+        self.aws = Aws(self.network).__enter__()
+        self.ec2 = self.aws.client("ec2")
+        self.ssm = self.aws.client("ssm")
+        self.volumes = Volumes(self)
+        self.aws.after_call = self._after_call
+        self.aws.client("s3").create_bucket(
+            Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION}
+        )
+        self.munge_secret = self.aws.client("secretsmanager").create_secret(
+            Name=f"trainshed/{CLUSTER}/munge", SecretString=secrets.token_hex(64)
+        )["ARN"]
+        volume = self.ec2.create_volume(AvailabilityZone=f"{REGION}a", Size=100)["VolumeId"]
+        self.volumes.create(volume)
+        self.document = self._document(volume)
+        self.publish()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """End everything."""
+        super().__exit__(*exc)
+        self.aws.__exit__(*exc)
+        self.volumes.remove()
+
+    def publish(self) -> str:
+        """Write the scripts, the files and the fleet document; return the document's generation."""
+        self.document["scripts"] = self.put("scripts.zip", archive_of_folder(ASSETS / "node").data)
+        self.document["files"] = self.put("files.zip", archive(self.files.written()).data)
+        return self.write_document()
+
+    def write_document(self) -> str:
+        """Write the fleet document as it is; return its generation."""
+        text = json.dumps(self.document, sort_keys=True, separators=(",", ":"))
+        self.ssm.put_parameter(Name=FLEET_PARAMETER, Value=text, Type="String", Overwrite=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def put(self, name: str, data: bytes) -> dict[str, str]:
+        """Put an object into the cluster's bucket; return it as the document names it."""
+        sha256 = hashlib.sha256(data).hexdigest()
+        stem, suffix = name.split(".", 1)
+        key = f"{stem}-{sha256[:12]}.{suffix}"
+        self.aws.client("s3").put_object(Bucket=BUCKET, Key=key, Body=data)
+        return {"bucket": BUCKET, "key": key, "sha256": sha256}
+
+    def launch(self, role: str, queue: str = "", instance_id: str | None = None) -> Node:
+        """Start an instance; it boots by itself.
+
+        Args:
+            role: ``head``, ``compute`` or ``login``.
+            queue: Queue of a compute node.
+            instance_id: Instance that EC2 has already. Default: one is made.
+        """
+        instance_id = instance_id or self._run_instance(role, queue)
+        self._last_address += 1
+        address = f"10.77.0.{self._last_address}"
+        self.aws.instances[address] = Instance(
+            instance_id, INSTANCE_TYPE, self.user_data(role, queue)
+        )
+        if role == "head":
+            # Route 53 has the new head node's address from the template.
+            self.aws.names[HEAD_HOST] = address
+        machine = self._power_on(instance_id, address, role)
+        node = Node(instance_id, address, role, queue, machine)
+        self.nodes[instance_id] = node
+        return node
+
+    def reboot(self, node: Node) -> None:
+        """Cut a node's power and start it again with its disk."""
+        node.machine.power_off()
+        node.machine = self._power_on(node.instance_id, node.address, node.role)
+        self.volumes.show()
+
+    def power_off(self, node: Node) -> None:
+        """Cut a node's power."""
+        node.machine.power_off()
+
+    def user_data(self, role: str, queue: str) -> str:
+        """Return the user data of an instance, as the construct renders it."""
+        text = (ASSETS / "node/user_data/bootstrap.sh").read_text()
+        values = {"CLUSTER": CLUSTER, "REGION": REGION, "ROLE": role, "QUEUE": queue}
+        for name, value in values.items():
+            text = text.replace(f"@{name}@", value)
+        return text
+
+    def failure(self, node: Node) -> dict[str, Any] | None:
+        """Return the record of a node's failed boot, or None."""
+        name = f"/trainshed/{CLUSTER}/slurm/nodes/{node.instance_id}"
+        try:
+            value = self.ssm.get_parameter(Name=name)["Parameter"]["Value"]
+        except self.ssm.exceptions.ParameterNotFound:
+            return None
+        return dict(json.loads(value))
+
+    def wait_booted(self, node: Node, seconds: float = 300) -> None:
+        """Wait until a node's boot has ended well.
+
+        Raises:
+            AssertionError: It failed.
+        """
+        state = wait_until(
+            lambda: self._boot_ended(node),
+            lambda: f"boot of {node.name}: {self.boot_log(node)}",
+            seconds,
+            every=0.5,
+        )
+        assert state == "inactive", f"{node.name}: {self.boot_log(node)}"
+
+    def wait_failed(self, node: Node, seconds: float = 300) -> dict[str, Any]:
+        """Wait until a node's boot has failed, and return the record that it wrote."""
+        state = wait_until(
+            lambda: self._boot_ended(node),
+            lambda: f"boot of {node.name}: {self.boot_log(node)}",
+            seconds,
+            every=0.5,
+        )
+        assert state == "failed", f"{node.name}: {self.boot_log(node)}"
+        record = self.failure(node)
+        assert record is not None, self.boot_log(node)
+        return record
+
+    def boot_again(self, node: Node, seconds: float = 300) -> None:
+        """Run a node's boot once more, to its end."""
+        node.machine.try_run("systemctl", "restart", "trainshed-boot.service", seconds=seconds)
+
+    def boot_log(self, node: Node) -> str:
+        """Return what a node's boot has said."""
+        path = "var/log/trainshed/bootstrap.log"
+        log = self.work / node.instance_id / "upper" / path
+        return log.read_text(errors="replace")[-4000:] if log.exists() else "nothing"
+
+    def steps(self, node: Node) -> list[dict[str, Any]]:
+        """Return the steps of a node's last boot, with their seconds."""
+        said = node.machine.run("cat", "/run/trainshed/steps.json")
+        return list(json.loads(said))
+
+    @property
+    def head(self) -> Node:
+        """The head node that was launched last."""
+        return [node for node in self.nodes.values() if node.role == "head"][-1]
+
+    def disk(self, node: Node) -> dict[str, tuple[str, int]]:
+        """Return content and time of every file that a node has written to its disk, but logs."""
+        upper = self.work / node.instance_id / "upper"
+        found = {}
+        for path in sorted(upper.rglob("*")):
+            name = path.relative_to(upper).as_posix()
+            if name.startswith(
+                ("var/log/", "tmp/", "var/tmp/", "root/.aws/cli/cache", "var/spool/slurmd")
+            ):
+                continue
+            if path.is_symlink():
+                found[name] = (str(path.readlink()), 0)
+            elif path.is_file():
+                digest = hashlib.sha256(path.read_bytes()).hexdigest()
+                found[name] = (digest, path.stat().st_mtime_ns)
+        return found
+
+    def daemons(self, node: Node) -> dict[str, str]:
+        """Return when each daemon of a node was started."""
+        units = ("munge", "mariadb", "slurmdbd", "slurmctld", "slurmd")
+        shown = node.machine.run(
+            "systemctl", "show", *units, "-p", "Id,ActiveEnterTimestampMonotonic"
+        )
+        blocks = [dict(line.split("=", 1) for line in b.splitlines()) for b in shown.split("\n\n")]
+        return {block["Id"]: block["ActiveEnterTimestampMonotonic"] for block in blocks}
+
+    def states(self) -> dict[str, str]:
+        """Return the state of each node, as Slurm has it."""
+        shown = self.head.machine.try_run("sinfo", "-ahN", "-o", "%N %T")
+        return dict(line.split() for line in shown.stdout.splitlines())
+
+    def wait_idle(self, *nodes: Node, seconds: float = 300) -> None:
+        """Wait until Slurm has the nodes idle."""
+        names = {node.name for node in nodes}
+        wait_until(
+            lambda: names <= {name for name, state in self.states().items() if state == "idle"},
+            lambda: f"idle {names}, not {self.states()}",
+            seconds,
+            every=0.5,
+        )
+
+    def _boot_ended(self, node: Node) -> str | None:
+        fields = "ActiveState,ExecMainExitTimestampMonotonic"
+        shown = node.machine.try_run("systemctl", "show", "trainshed-boot", "-p", fields).stdout
+        found = dict(line.split("=", 1) for line in shown.splitlines())
+        state, ended = (found.get(name, "") for name in fields.split(","))
+        return state if state in ("inactive", "failed") and ended not in ("", "0") else None
+
+    def _run_instance(self, role: str, queue: str) -> str:
+        tags = {"trainshed:cluster": CLUSTER, "trainshed:role": role}
+        if queue:
+            tags["trainshed:queue"] = queue
+        made = self.ec2.run_instances(
+            MinCount=1,
+            MaxCount=1,
+            InstanceType=INSTANCE_TYPE,
+            TagSpecifications=[
+                {
+                    "ResourceType": "instance",
+                    "Tags": [{"Key": key, "Value": value} for key, value in tags.items()],
+                }
+            ],
+        )
+        return str(made["Instances"][0]["InstanceId"])
+
+    def _power_on(self, instance_id: str, address: str, role: str) -> Machine:
+        disk = self.work / instance_id
+        if not disk.exists():
+            (disk / "upper" / "etc").mkdir(parents=True)
+            (disk / "upper/etc/hostname").write_text(f"ip-{address.replace('.', '-')}\n")
+            (disk / "upper/etc/machine-id").write_text(f"{secrets.token_hex(16)}\n")
+        (disk / "layers").write_text(self.image.lower)
+        machine = self.boot(instance_id, address, gpus=8 if role == "compute" else 0)
+        return machine
+
+    def _after_call(self, action: str) -> None:
+        if action in ("TerminateInstances", "StopInstances"):
+            for instance_id, state in self._instance_states().items():
+                node = self.nodes.get(instance_id)
+                if node and state in ("terminated", "stopped", "shutting-down", "stopping"):
+                    self.power_off(node)
+        if action in ("AttachVolume", "DetachVolume", "TerminateInstances", "StopInstances"):
+            self.volumes.show()
+
+    def _instance_states(self) -> dict[str, str]:
+        pages = self.ec2.describe_instances()["Reservations"]
+        instances = [instance for page in pages for instance in page["Instances"]]
+        return {i["InstanceId"]: i["State"]["Name"] for i in instances}
+
+    def _document(self, volume: str) -> dict[str, Any]:
+        conf = " ".join(f"{key}={value}" for key, value in node_settings(_GROUP))
+        return {
+            "schema": 1,
+            "cluster": CLUSTER,
+            "region": REGION,
+            "packages": None,
+            "slurm_version": SLURM_VERSION,
+            "containers": False,
+            "image": None,
+            "head": {"host": HEAD_HOST, "state_volume_id": volume},
+            "munge_secret_arn": self.munge_secret,
+            "accounting": None,
+            "mounts": [{"path": "/fsx", "dns_name": "fs", "mount_name": "lab", "efa": False}],
+            "queues": {
+                QUEUE: {
+                    "asg": f"{CLUSTER}-{QUEUE}",
+                    "launch_template": "lt-0123456789abcdef0",
+                    "version": "1",
+                    "nodes": 4,
+                    "instance_type": INSTANCE_TYPE,
+                    "node_conf": conf,
+                    "gpus": 8,
+                    "efa": True,
+                    "nvme_dir": None,
+                    "nvlink": True,
+                    "reservation_id": None,
+                    "start": None,
+                    "end": None,
+                    "drain_minutes": 40,
+                }
+            },
+            "boot_timeout_minutes": 30,
+            "log_group": f"/trainshed/{CLUSTER}/slurm",
+            "alarm_topic_arn": None,
+        }

@@ -1,0 +1,66 @@
+"""A head node and four nodes boot by the scripts that ship, and a job runs on all their GPUs."""
+
+from __future__ import annotations
+
+import pytest
+
+from .lab import FleetLab, Node
+
+SEES = """\
+echo "$(hostname) $CUDA_VISIBLE_DEVICES"
+for gpu in 0 1 2 3 4 5 6 7; do
+  (exec 3<>/dev/nvidia$gpu) 2>&1 | grep -q 'not permitted' && echo "$(hostname) no $gpu"
+done
+true
+"""
+
+
+def test_a_job_on_every_gpu_of_four_nodes_runs(fleet: tuple[FleetLab, Node, list[Node]]) -> None:
+    _, head, nodes = fleet
+    said = head.machine.run(
+        "srun", "-p", "trainshed", "-N4", "--gres=gpu:8", "--mem=100", "bash", "-c", SEES
+    )
+    assert sorted(said.splitlines()) == sorted(f"{n.name} 0,1,2,3,4,5,6,7" for n in nodes)
+
+
+def test_a_job_sees_its_own_gpus_only(fleet: tuple[FleetLab, Node, list[Node]]) -> None:
+    _, head, _ = fleet
+    said = head.machine.run(
+        "srun", "-p", "trainshed", "-N1", "--gres=gpu:2", "--mem=100", "bash", "-c", SEES
+    )
+    assert [line.split(" ", 1)[1] for line in said.splitlines()] == [
+        "0,1",
+        *(f"no {gpu}" for gpu in range(2, 8)),
+    ]
+
+
+def test_a_user_of_the_policy_submits_from_the_shared_home(
+    fleet: tuple[FleetLab, Node, list[Node]],
+) -> None:
+    _, head, _ = fleet
+    home = "/fsx/home/alice"
+    job = head.machine.run(
+        "sbatch",
+        "--parsable",
+        "--wait",
+        "-D",
+        home,
+        "-p",
+        "normal",
+        "--gres=gpu:1",
+        "--wrap",
+        "id -un",
+        user="alice",
+    )
+    assert head.machine.run("cat", f"{home}/slurm-{job}.out") == "alice"
+
+
+@pytest.mark.parametrize("role", ["head", "compute"])
+def test_a_second_boot_changes_nothing(fleet: tuple[FleetLab, Node, list[Node]], role: str) -> None:
+    lab, head, nodes = fleet
+    node = head if role == "head" else nodes[0]
+    before, daemons = lab.disk(node), lab.daemons(node)
+    lab.boot_again(node)
+    lab.wait_booted(node)
+    assert lab.disk(node) == before
+    assert lab.daemons(node) == daemons
