@@ -249,6 +249,21 @@ def test_no_export_locks_the_two_stacks_together(templates: Templates, name: str
     assert "Fn::ImportValue" not in json.dumps(templates[f"{name}-cluster"])
 
 
+def test_a_made_database_lets_the_head_node_of_the_bare_fleet_in(tmp_path: Path) -> None:
+    text = (INSTITUTIONS[0].parent / "bare.yaml").read_text()
+    old = "  slurm: {state_volume_gib: 100}"
+    assert text.count(old) == 1
+    path = tmp_path / "bare.yaml"
+    path.write_text(text.replace(old, "  accounting: {create: {second_zone: us-east-1b}}"))
+    foundation, cluster = pair_of(load(path))
+    template = template_of(cluster)
+    assert_handed_over(template_of(foundation), template)
+    (head,) = of_type(template, "AWS::EC2::Instance")
+    assert {"Ref": "FoundationAccountingSecurityGroupId"} in head["Properties"]["SecurityGroupIds"]
+    (parameter,) = of_type(template, "AWS::SSM::Parameter")
+    assert {"Ref": "FoundationAccountingHost"} in parameter["Properties"]["Value"]["Fn::Join"][1]
+
+
 def test_a_made_reservation_is_used_by_its_queue(templates: Templates) -> None:
     template = templates["full-cluster"]
     (reservation,) = (i for i, kind in stateful(template).items() if "Reservation" in kind)

@@ -61,10 +61,11 @@ def _policy(institution: Institution) -> Iterator[tuple[str, str]]:
 
 
 def _slurm_fleet(institution: Institution) -> Iterator[tuple[str, str]]:
+    from ..pcluster import with_named_database
     from ..slurm_fleet import cluster_files, fleet_document
     from ..slurm_fleet.placeholders import placeholders
 
-    fleet, types = institution.fleet, institution.known_types
+    fleet, types = with_named_database(institution.fleet), institution.known_types
     around = placeholders(
         fleet,
         cluster_name=institution.cluster_name,

@@ -78,3 +78,7 @@ class SlurmOptions(Record):
     """How long a node may take; above 50 CloudFormation's hour would not be enough."""
     packages: Annotated[PackageCache | None, OnChange.LIVE] = None
     """Prebuilt package cache. Default: nodes install from the internet."""
+    extra_slurm_settings: Annotated[dict[str, str | int], OnChange.LIVE] = Field(
+        default_factory=dict
+    )
+    """More lines for slurm.conf. A Prolog of yours replaces the check of the node before a job."""

@@ -64,6 +64,11 @@ class Estimate:
         return tuple(item for item in self.items if item.usd is None)
 
     @property
+    def is_complete(self) -> bool:
+        """Whether everything that the file asks for has a price; what depends on use does not."""
+        return not any(item.quantity.high for item in self.unknown)
+
+    @property
     def total(self) -> Range:
         """US dollars a month of everything that is known."""
         return total(item.usd for item in self.items if item.usd)

@@ -63,6 +63,10 @@ SOURCES: Mapping[str, tuple[str, str]] = {
         "AWS Price List of September and October 2026, ap-northeast-2, as public projects quote it",
         "2026-11-29",
     ),
+    "aurora": ("Aurora pricing page, us-east-1, Standard, as several public sites quote it in 2026",
+               "2026-11-29"),
+    "aurora-seoul": ("not found for Seoul; from us-east-1's price to 1.7 times it, which is more "
+                     "than any factor between the two here", "2026-11-29"),
     "same": ("AWS pricing pages: the same in every commercial Region", "2026-11-29"),
 }  # fmt: skip
 
@@ -201,6 +205,8 @@ logs:stored               GB-month      0.0314 -      pricelist-seoul SEOUL
 cloudwatch:metric         metric-month  0.30   -      same            US SEOUL
 cloudwatch:alarm          alarm-month   0.10   -      same            US SEOUL
 cloudwatch:dashboard      month         3.00   -      same            US SEOUL
+aurora:acu                ACU-hour      0.12   -      aurora          US
+aurora:acu                ACU-hour      0.12   0.204  aurora-seoul    SEOUL
 kms:key                   month         1.00   -      same            US SEOUL
 secret                    month         0.40   -      same            US SEOUL
 budget                    month         0      0.62   same            US SEOUL

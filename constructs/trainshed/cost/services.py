@@ -7,9 +7,10 @@ from decimal import Decimal
 
 from .. import facts
 from ..config import ExistingVpc, Institution, Lustre
+from ..config.accounting import NewDatabase
 from ..quotas.needs import ISOLATED_INTERFACE_ENDPOINTS
 from .amounts import NOTHING, Range
-from .estimate import Item
+from .estimate import HOURS_A_MONTH, Item
 from .market import Market, unknown
 from .own_prices import Assumptions
 
@@ -155,15 +156,10 @@ def monitoring_items(
         yield market.item("Monitoring", "Dashboard", Range.of(1), "cloudwatch:dashboard")
     if fleet.accounting:
         yield market.item("Monitoring", "Secret of the Slurm database", Range.of(1), "secret")
-        new = fleet.accounting.create
-        yield unknown(
-            "Monitoring",
-            "Slurm database",
-            f"{new.min_capacity_units:g} to {new.max_capacity_units:g} Aurora capacity units, "
-            "always running; its price in the Region is not in the table"
-            if new
-            else "it is not made here",
-        )
+        if fleet.accounting.create:
+            yield from _database(fleet.accounting.create, market)
+        else:
+            yield unknown("Monitoring", "Slurm database", "it is not made here")
     if institution.alerts:
         yield market.item("Monitoring", "Key of the alert topic", Range.of(1), "kms:key")
         yield market.item("Monitoring", "Secret of Slack", Range.of(1), "secret")
@@ -174,6 +170,27 @@ def monitoring_items(
         "Calls of Lambda, SNS, SQS and DynamoDB",
         "they depend on events; usually below 5 USD",
         idle=False,
+    )
+
+
+def _database(new: NewDatabase, market: Market) -> Iterator[Item]:
+    least = Decimal(str(new.min_capacity_units))
+    most = Decimal(str(new.max_capacity_units))
+    yield market.hours(
+        "Monitoring", "Slurm database, what always runs", Range(least, least), "aurora:acu"
+    )
+    yield market.item(
+        "Monitoring",
+        "Slurm database under load",
+        Range(Decimal(0), (most - least) * HOURS_A_MONTH),
+        "aurora:acu",
+        idle=False,
+        assumed="load assumed",
+    )
+    yield unknown(
+        "Monitoring",
+        "Storage, I/O and backups of the Slurm database",
+        "they depend on jobs; usually below 5 USD",
     )
 
 

@@ -20,10 +20,9 @@ def usd(amount: Range) -> str:
 
 def quantity(item: Item) -> str:
     """Write how much of an item there is: ``11,680 hours``."""
-    low, high = _number(item.quantity.low), _number(item.quantity.high)
     if not item.unit:
         return ""
-    amount = low if low == high else f"{low}{_TO}{high}"
+    amount = _numbers(item.quantity)
     return f"{amount} {item.unit}" if amount == "1" else f"{amount} {_plural(item.unit)}"
 
 
@@ -53,7 +52,7 @@ def _lines(estimate: Estimate) -> Iterator[str]:
             yield f"| {what} | {quantity(item)} | {cost} | {idle} | {number} |"
         if items:
             yield f"| **{section}** | | **{usd(estimate.section_total(section))}** | | |"
-    yield f"| **Total** | | **{usd(estimate.total)}** | | |"
+    yield f"| **{_total(estimate)}** | | **{usd(estimate.total)}** | | |"
     yield f"| **of it paid when idle** | | **{usd(estimate.idle_total)}** | | |"
     yield ""
     if estimate.unknown:
@@ -70,16 +69,22 @@ def difference_table(difference: Difference) -> str:
     """Return what changes, before and after, as Markdown; one line where nothing does."""
     changes = difference.changes
     if not changes:
-        return f"The cost of a month stays as it is: {usd(difference.after.total)} USD.\n"
+        known = "" if difference.after.is_complete else ", without what has no price"
+        return f"The cost of a month stays as it is: {usd(difference.after.total)} USD{known}.\n"
     lines = [
         "| Item | USD a month before | after |",
         "|---|---:|---:|",
         *(_row(change) for change in changes),
-        f"| **Total** | **{usd(difference.before.total)}** | **{usd(difference.after.total)}** |",
+        f"| **{_total(difference.before, difference.after)}** "
+        f"| **{usd(difference.before.total)}** | **{usd(difference.after.total)}** |",
         f"| **of it paid when idle** | **{usd(difference.before.idle_total)}** "
         f"| **{usd(difference.after.idle_total)}** |",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _total(*estimates: Estimate) -> str:
+    return "Total" if all(each.is_complete for each in estimates) else "Total of what has a price"
 
 
 def _row(change: Change) -> str:
@@ -89,13 +94,20 @@ def _row(change: Change) -> str:
 def _cost(item: Item | None) -> str:
     if item is None:
         return "\N{EM DASH}"
-    return "not known" if item.usd is None else usd(item.usd)
+    if item.usd is not None:
+        return usd(item.usd)
+    return f"not known ({_numbers(item.quantity)})" if item.quantity.high else "not known"
 
 
 def _dollars(amount: Decimal) -> str:
     """Round to cents below ten dollars, else to dollars."""
     step = Decimal("0.01") if 0 < amount < 10 else Decimal(1)
     return f"{amount.quantize(step, ROUND_HALF_UP):,}"
+
+
+def _numbers(amount: Range) -> str:
+    low, high = _number(amount.low), _number(amount.high)
+    return low if low == high else f"{low}{_TO}{high}"
 
 
 def _number(amount: Decimal) -> str:

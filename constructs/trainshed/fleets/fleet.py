@@ -63,7 +63,6 @@ class Capability(StrEnum):
     ACCOUNTING_DATABASE_OUTSIDE = "an accounting database outside the cluster"
     OWN_PROLOG_AND_EPILOG = "Prolog and Epilog of your own in slurm.conf"
     ANY_SLURM_SETTING = "every setting of slurm.conf"
-    OWN_SLURM_VERSION = "a Slurm version of your choice"
     EFA_INTERFACE_EACH_QUEUE = "a kind of EFA interface for each queue"
     KEPT_COMPUTE_DISKS = "root disks that outlive their compute node"
     SHRINK_WHILE_JOBS_RUN = "fewer nodes while jobs run on the others"
@@ -86,7 +85,6 @@ CAPABILITIES: Mapping[Backend, frozenset[Capability]] = MappingProxyType(
         | {
             Capability.OWN_PROLOG_AND_EPILOG,
             Capability.ANY_SLURM_SETTING,
-            Capability.OWN_SLURM_VERSION,
             Capability.EFA_INTERFACE_EACH_QUEUE,
             Capability.KEPT_COMPUTE_DISKS,
             Capability.SHRINK_WHILE_JOBS_RUN,

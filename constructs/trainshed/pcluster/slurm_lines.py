@@ -1,4 +1,4 @@
-"""What may be a line of slurm.conf: a name and a value that stays one."""
+"""What may be a line of slurm.conf, whoever runs it: a name and a value that stays one."""
 
 from __future__ import annotations
 
@@ -34,6 +34,16 @@ def setting_faults(
     for name in denied_settings(settings, level, database=database):
         reason = "is a setting that ParallelCluster keeps for itself; leave it out"
         yield Fault((*at, name), reason)
+    yield from line_faults(settings, at)
+
+
+def line_faults(settings: Mapping[str, str | int], at: KeyPath) -> Iterator[Fault]:
+    """Yield what of a mapping of settings Slurm would read otherwise.
+
+    Args:
+        settings: Settings of slurm.conf, which does not regard case.
+        at: Where they are.
+    """
     spellings: dict[str, str] = {}
     for name, value in settings.items():
         first = spellings.setdefault(name.lower(), name)

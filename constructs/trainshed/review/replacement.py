@@ -27,7 +27,9 @@ DOCUMENTED: dict[str, tuple[Path, ...]] = {
         ("LustreConfiguration", "ImportPath"),
         ("LustreConfiguration", "ImportedFileChunkSize"),
         ("LustreConfiguration", "PerUnitStorageThroughput"),
-    )
+    ),
+    # Newer than the schemas of cfn-lint 1.58.
+    "AWS::RDS::DBCluster": (("WithExpressConfiguration",),),
 }
 
 # What holds data that jobs and people work with.
@@ -74,12 +76,12 @@ RETAINING = {"Retain", "RetainExceptOnCreate", "Snapshot"}
 
 def data_in(resource: Mapping[str, Any]) -> str | None:
     """Return what holds data in a resource, as a noun; None where it holds none, or it expires."""
-    return None if _expires(resource) else DATA.get(resource["Type"])
+    return None if _holds_nothing(resource) else DATA.get(resource["Type"])
 
 
 def state_in(resource: Mapping[str, Any]) -> str | None:
     """Return what cannot be had again in a resource, as a noun; None where all of it can."""
-    return None if _expires(resource) else STATEFUL.get(resource["Type"])
+    return None if _holds_nothing(resource) else STATEFUL.get(resource["Type"])
 
 
 def passing(resource_type: str, users: Collection[str]) -> str | None:
@@ -96,9 +98,12 @@ def passing(resource_type: str, users: Collection[str]) -> str | None:
     return words if served and served <= of else None
 
 
-def _expires(resource: Mapping[str, Any]) -> bool:
-    limit = resource.get("Properties", {}).get("TimeToLiveSpecification", {})
-    return bool(limit.get("Enabled"))
+def _holds_nothing(resource: Mapping[str, Any]) -> bool:
+    """Tell whether it is of a kind with data, but holds what expires, or others hold it."""
+    properties = resource.get("Properties", {})
+    expires = properties.get("TimeToLiveSpecification", {}).get("Enabled")
+    # Aurora's data is in the cluster.
+    return bool(expires or properties.get("DBClusterIdentifier"))
 
 
 class MissingSchemasError(Exception):

@@ -30,7 +30,7 @@ def gone(name: str, data: list[str] | None = None) -> Finding:
     """Return what it means that a stack, or an institution, is no longer in the app."""
     if not data:
         return Finding(name, "", "", Effect.UNTOUCHED, f"It is no longer in the app. {STAYS}")
-    nouns = " and ".join(data)
+    nouns = " and ".join(filter(None, (", ".join(data[:-1]), data[-1])))
     sentence = f"It is no longer in the app, and with it the {nouns}. {STAYS}"
     return Finding(name, "", "", Effect.REPLACES_DATA, sentence)
 

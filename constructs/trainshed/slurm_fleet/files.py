@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..alerts.agent import NodeAgent, NodeRole
@@ -42,17 +43,9 @@ def cluster_files(
         ValueError: The policy cannot be written for these queues.
     """
     policy, groups = policy_of(fleet), node_groups(fleet, types)
-    cluster = BareCluster(
-        name=cluster_name,
-        # slurmctld looks for its host name among the controllers; the address follows it.
-        controller=f"{names.HEAD_HOST}({names.head_host(cluster_name)})",
-        accounting_host=names.head_host(cluster_name),
-        state_dir=f"{names.STATE_DIR}/slurmctld",
-        slurm_version=(_YEAR, _MONTH),
-    )
     used = {queue.instance_type: types[queue.instance_type] for queue in fleet.queues.values()}
     return {
-        "slurm.conf": slurm_conf(policy, groups, cluster),
+        "slurm.conf": slurm_conf(policy, groups, bare_cluster(fleet, cluster_name)),
         "gres.conf": gres_conf(groups),
         "cgroup.conf": cgroup_conf(policy),
         "policy.json": _json(accounting_document(policy, groups, cluster=cluster_name)),
@@ -62,6 +55,28 @@ def cluster_files(
         },
         **{f"cloudwatch-agent-{role}.json": _json(_agent(cluster_name, role)) for role in NodeRole},
     }
+
+
+def bare_cluster(fleet: Fleet, cluster_name: str, *, extra: bool = True) -> BareCluster:
+    """Return what slurm.conf says of the cluster itself.
+
+    Args:
+        fleet: The fleet.
+        cluster_name: Name of the cluster.
+        extra: With the settings that the record adds.
+    """
+    more = fleet.slurm.extra_slurm_settings
+    own_prolog = any(key.lower() == "prolog" for key in more)
+    made = BareCluster(
+        name=cluster_name,
+        # slurmctld looks for its host name among the controllers; the address follows it.
+        controller=f"{names.HEAD_HOST}({names.head_host(cluster_name)})",
+        accounting_host=names.head_host(cluster_name),
+        state_dir=f"{names.STATE_DIR}/slurmctld",
+        slurm_version=(_YEAR, _MONTH),
+        extra=more if extra else {},
+    )
+    return replace(made, prolog=None) if own_prolog else made
 
 
 def _expected(

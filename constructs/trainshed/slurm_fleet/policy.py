@@ -30,12 +30,6 @@ def partition_faults(fleet: Fleet) -> Iterator[Fault]:
                 f"is {partition.node_names}; nodes of the bare fleet come and go under new names: "
                 "use queues",
             )
-        for queue in partition.queues:
-            if queue not in fleet.queues:
-                yield Fault(
-                    (*at, "queues"),
-                    f"names {queue}, which is no queue; use {' or '.join(fleet.queues)}",
-                )
     for key in ("accounting_first", "close_native_partitions"):
         if not getattr(policy.scheduler, key):
             yield Fault(

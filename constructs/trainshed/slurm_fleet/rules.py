@@ -12,6 +12,7 @@ from ..records import is_token
 from . import names
 from .document import Group, Mount, StoredObject, Surroundings, fleet_document, written
 from .policy import partition_faults, policy_faults
+from .settings import setting_faults
 from .shapes import Types
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ def fleet_faults(fleet: Fleet, *, cluster_name: str, types: Types) -> list[Fault
             *_image_architecture_faults(fleet, types),
             *_gpu_faults(fleet, types),
             *_efa_faults(fleet, types),
-            *policy_faults(fleet, types),
             *_size_faults(fleet, types),
+            *(policy_faults(fleet, types) or setting_faults(fleet, types)),
         ]
     return faults
 

@@ -210,3 +210,38 @@ def test_no_price_is_given_twice_for_a_region() -> None:
 def test_a_range_goes_upwards() -> None:
     with pytest.raises(ValueError, match="a range goes upwards from 0 or more, got 2 to 1"):
         Range.of(2, 1)
+
+
+def test_a_total_says_that_something_in_it_has_no_price(
+    example: Callable[[str], Institution],
+) -> None:
+    institution = example("minimal")
+    complete = monthly_cost(institution)
+    (name,) = institution.fleet.queues
+
+    def with_nodes(number: int) -> Institution:
+        queue = institution.fleet.queues[name].model_copy(
+            update={"instance_type": "trn2.48xlarge", "max_nodes": number}
+        )
+        fleet = institution.fleet.model_copy(update={"queues": {name: queue}})
+        return institution.model_copy(update={"fleet": fleet})
+
+    few, many = monthly_cost(with_nodes(2)), monthly_cost(with_nodes(100))
+    assert "| **Total** |" in cost_table(complete)
+    assert "| **Total of what has a price** |" in cost_table(few)
+    assert "| **Total** |" not in cost_table(few)
+    difference = difference_table(Difference(few, many))
+    row = "trn2.48xlarge | not known (0-1,460) | not known (0-73,000) |"
+    assert row in difference.replace("\N{EN DASH}", "-")
+    assert "| **Total of what has a price** |" in difference
+    same = difference_table(Difference(few, few))
+    assert same.endswith(" USD, without what has no price.\n")
+
+
+def test_a_database_that_is_made_costs_its_least_always_and_more_under_load(
+    example: Callable[[str], Institution],
+) -> None:
+    items = {item.what: item for item in monthly_cost(example("kait")).items}
+    always, load = items["Slurm database, what always runs"], items["Slurm database under load"]
+    assert (always.quantity, always.idle) == (Range.of(365), True)
+    assert (load.quantity, load.idle) == (Range.of(0, 2555), False)

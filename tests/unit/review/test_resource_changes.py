@@ -400,6 +400,21 @@ def test_a_key_that_an_output_tells_may_serve_something_lasting(tmp_path: Path) 
     assert [stop.rule for stop in found.stops] == ["lose-data"]
 
 
+@pytest.mark.parametrize(
+    ("properties", "effect"),
+    [({"DBClusterIdentifier": "slurm"}, Effect.LIVE), ({}, Effect.LOSES_DATA)],
+    ids=["aurora", "alone"],
+)
+def test_an_instance_of_aurora_holds_no_data(
+    properties: dict[str, str], effect: Effect, tmp_path: Path
+) -> None:
+    instance = {"Type": "AWS::RDS::DBInstance", "Properties": properties}
+    base = {"Stack": {"Resources": {"Data": instance}}}
+    head = {"Stack": {"Resources": {"Other": {"Type": "AWS::SNS::Topic"}}}}
+    (finding,) = review(write(tmp_path / "a", base), write(tmp_path / "b", head)).findings
+    assert finding.effect == effect
+
+
 def test_a_table_whose_items_expire_holds_no_data(tmp_path: Path) -> None:
     found = changed(tmp_path, drop(CLUSTER, "AWS::DynamoDB::Table"))
     assert not found.stops
@@ -420,8 +435,8 @@ def test_a_stack_with_data_that_leaves_the_app_is_stopped(tmp_path: Path) -> Non
     found = changed(tmp_path, lambda s: s.update({"new": s.pop(FOUNDATION)}))
     assert [stop.flag for stop in found.stops] == [f"--accept 'orphan-data:{FOUNDATION}'"]
     assert found.findings[0].sentence == (
-        "It is no longer in the app, and with it the bucket and file system. What is deployed "
-        "stays until somebody runs cdk destroy."
+        "It is no longer in the app, and with it the bucket, database and file system. What is "
+        "deployed stays until somebody runs cdk destroy."
     )
     assert any(each.sentence.startswith("A new stack with") for each in found.findings)
     assert {each.stack for each in found.resources if each.action is Action.ADDED} == {"new"}

@@ -9,7 +9,7 @@ from typing import Any
 from trainshed import facts
 from trainshed.alerts import NodeAgent
 from trainshed.alerts.agent import NodeRole
-from trainshed.config import Fleet, OnDemand, Queue
+from trainshed.config import Fleet, OnDemand, Queue, SlurmOptions
 from trainshed.slurm import SlurmPolicy
 from trainshed.slurm_fleet import cluster_files, policy_of
 
@@ -94,3 +94,16 @@ def test_nodes_started_without_efa_are_expected_to_have_none(make_fleet: MakeFle
     queue = make_fleet().queues["train"].model_copy(update={"efa": False})
     made = files(make_fleet(queues={"train": queue}))
     assert json.loads(made["expect/p5en.48xlarge.json"])["efa_interfaces"] == 0
+
+
+def test_settings_of_the_record_are_lines_of_slurm_conf(make_fleet: MakeFleet) -> None:
+    more = SlurmOptions(extra_slurm_settings={"Epilog": "/a.sh", "MaxJobCount": 50_000})
+    conf = settings(files(make_fleet(slurm=more))["slurm.conf"])
+    assert (conf["Epilog"], conf["MaxJobCount"]) == ("/a.sh", "50000")
+    assert conf["Prolog"] == "/opt/trainshed/current/health/prolog.sh"
+
+
+def test_a_prolog_of_the_record_takes_the_place_of_trainsheds(make_fleet: MakeFleet) -> None:
+    own = SlurmOptions(extra_slurm_settings={"prolog": "/own.sh"})
+    lines = files(make_fleet(slurm=own))["slurm.conf"].splitlines()
+    assert [line for line in lines if line.lower().startswith("prolog=")] == ["prolog=/own.sh"]

@@ -143,6 +143,26 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "policy.scheduler.accounting_first: is false, and the bare fleet knows no other way than "
         "true; leave it out",
     ),
+    "a setting that is written": (
+        {"slurm": SlurmOptions(extra_slurm_settings={"selecttype": "select/linear"})},
+        "slurm.extra_slurm_settings.selecttype: is written by trainshed or the policy already; "
+        "change it there, or leave it out",
+    ),
+    "a port": (
+        {"slurm": SlurmOptions(extra_slurm_settings={"SlurmctldPort": 7000})},
+        "slurm.extra_slurm_settings.SlurmctldPort: is what the scripts of the nodes rely on; "
+        "leave it out",
+    ),
+    "a node": (
+        {"slurm": SlurmOptions(extra_slurm_settings={"NodeName": "x"})},
+        "slurm.extra_slurm_settings.NodeName: begins a line of several settings, and each of these "
+        "is a line of its own; leave it out: nodes and partitions follow from queues and policy",
+    ),
+    "two settings in one": (
+        {"slurm": SlurmOptions(extra_slurm_settings={"Epilog": "/a Prolog=/b"})},
+        "slurm.extra_slurm_settings.Epilog: '/a Prolog=/b' holds a setting of its own, Prolog; "
+        "give that one a key of its own",
+    ),
     "too many queues": (
         {"queues": {f"q{letter}": queue() for letter in "abcdefghijklmnop"}},
         "queues: 16 queues may take 9741 bytes of the fleet's parameter, above 8192; "
@@ -189,6 +209,9 @@ ACCEPTED: dict[str, dict[str, Any]] = {
     },
     "login": {"login_nodes": {"login": LoginPool(count=2)}},
     "policy": {"policy": SlurmPolicy(preset="kait-hardened")},
+    "settings": {
+        "slurm": SlurmOptions(extra_slurm_settings={"Epilog": "/a.sh", "Prolog": "/b.sh"})
+    },
     "arm": {
         "head_node": HeadNode(instance_type="m7g.2xlarge"),
         "image": lock("Deep Learning ARM64 Base OSS Nvidia Driver GPU AMI (Ubuntu 24.04) 1"),
