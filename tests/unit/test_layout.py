@@ -25,7 +25,15 @@ def test_source_roots_have_no_init_file() -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["trainshed", "trainshed.config", "trainshed.slurm", "trainshed.facts", "trainshed.pcluster"],
+    [
+        "trainshed",
+        "trainshed.config",
+        "trainshed.facts",
+        "trainshed.health",
+        "trainshed.pcluster",
+        "trainshed.slurm",
+        "trainshed.slurm_fleet",
+    ],
 )
 def test_the_ground_floor_does_not_import_the_cdk(module: str) -> None:
     code = f"import {module}, sys; print({{'aws_cdk', 'jsii', 'boto3'}} & set(sys.modules))"
@@ -36,7 +44,7 @@ def test_the_ground_floor_does_not_import_the_cdk(module: str) -> None:
 
 
 def test_nothing_imports_upward() -> None:
-    layers = ["records", "facts", "config", "slurm", "pcluster"]
+    layers = ["records", "facts", "config", "health", "slurm", "slurm_fleet", "pcluster"]
     ground = [ROOT / "constructs" / "trainshed" / layer for layer in layers]
     files = [file for place in ground for file in place.rglob("*.py")]
     assert files
