@@ -10,6 +10,7 @@ from constructs import Construct
 import trainshed
 from trainshed import TrainingCluster
 from trainshed.config import Institution
+from trainshed.slurm_fleet.names import status_parameter
 
 from .handoff import (
     acknowledge_unread,
@@ -65,6 +66,14 @@ class ClusterStack(cdk.Stack):
             )
             cdk.CfnOutput(self, "AlertTopicArn", value=self.alerts.topic.topic_arn)
         cdk.CfnOutput(self, "HeadNodeInstanceId", value=self.cluster.fleet.head_node_instance_id)
+        if institution.fleet.backend == "slurm":
+            cdk.CfnOutput(
+                self,
+                "StatusCommand",
+                value=f"aws ssm get-parameter --region {institution.region} "
+                f"--name {status_parameter(institution.cluster_name)} "
+                "--query Parameter.Value --output text",
+            )
         cdk.CfnOutput(
             self,
             "ConnectCommand",

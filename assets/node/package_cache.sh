@@ -21,7 +21,7 @@ main() {
   if [[ -n $containers ]]; then
     cp -R "$containers" "$work/containers"
   fi
-  (cd "$work" && find . -type f ! -name SHA256SUMS -printf '%P\n' | sort | xargs -d '\n' sha256sum >SHA256SUMS.new &&
+  (cd "$work" && find . -type f ! -name 'SHA256SUMS*' -printf '%P\n' | sort | xargs -d '\n' sha256sum >SHA256SUMS.new &&
     mv SHA256SUMS.new SHA256SUMS)
   tar --create --file "$out.new" --directory "$work" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner .
   mv "$out.new" "$out"

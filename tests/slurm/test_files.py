@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,12 @@ from tests.slurm.lab.cluster import (
     policy_for_lab,
     slurm_version,
 )
-from trainshed.config import load
+from trainshed.cli.checked import load_checked
+from trainshed.pcluster import node_expression
 from trainshed.slurm import NodeGroup, NodeShape, SlurmPolicy, cgroup_conf, gres_conf
+from trainshed.slurm.fleet_rules import node_groups
+from trainshed.slurm_fleet import cluster_files
+from trainshed.slurm_fleet.shapes import policy_of
 
 ROOT = Path(__file__).parents[2]
 INSTITUTIONS = ROOT / "institutions"
@@ -82,28 +87,41 @@ def test_slurmctld_complains_of_the_seed_as_the_linter_does(
     assert (done.returncode, done.stdout) == (1, "error: Configured MailProg is invalid\n")
 
 
-def institution(path: Path) -> tuple[SlurmPolicy, tuple[NodeGroup, ...]]:
-    """Return the policy of an institution file, or the hardened preset, and its queues."""
-    loaded = load(path)
-    policy = getattr(loaded.fleet, "policy", None) or SlurmPolicy(preset="kait-hardened")
-    groups = tuple(
-        NodeGroup(
-            name,
-            NodeShape.of_instance(loaded.known_types[queue.instance_type]),
-            queue.max_nodes,
-            f"{name}-st-{name}-[1-{queue.max_nodes}]",
+def write_institution(directory: Path, path: Path, version: tuple[int, int]) -> None:
+    """Write what slurmctld of an institution's backend would read, in the words of a version."""
+    loaded = load_checked(path)
+    fleet = loaded.fleet
+    joining = node_groups(fleet, loaded.known_types)
+    if fleet.backend == "parallelcluster":
+        policy = fleet.policy or SlurmPolicy(preset="kait-hardened")
+        named = [
+            replace(group, node_names=node_expression(group.name, fleet.queues[group.name]))
+            for group in joining
+        ]
+        more = fleet.parallelcluster.extra_slurm_settings.items()
+        text = parallelcluster_conf(policy, version, named)
+        text += "".join(f"{key}={value}\n" for key, value in more)
+        write(directory, policy, text, tuple(named))
+    elif version < (23, 11):
+        # The fleet has 23.11, a word of which 22.05 does not know.
+        policy = policy_of(fleet)
+        write(directory, policy, bare_conf(policy, version, joining), joining)
+    else:
+        files = cluster_files(
+            fleet,
+            cluster_name=loaded.cluster_name,
+            mount_dir=loaded.storage.mount_dir,
+            types=loaded.known_types,
         )
-        for name, queue in loaded.fleet.queues.items()
-    )
-    return policy, groups
+        for name in ("slurm.conf", "gres.conf", "cgroup.conf"):
+            (directory / name).write_text(files[name])
 
 
 @pytest.mark.parametrize("file", sorted(INSTITUTIONS.glob("*.yaml")), ids=lambda file: file.stem)
 def test_slurmctld_takes_the_files_of_every_example_institution(
     slurm_root: Path, tmp_path: Path, file: Path
 ) -> None:
-    policy, groups = institution(file)
-    write(tmp_path, policy, bare_conf(policy, slurm_version(slurm_root), groups), groups)
+    write_institution(tmp_path, file, slurm_version(slurm_root))
     done = dry_run(slurm_root, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 

@@ -259,7 +259,8 @@ def test_a_made_database_lets_the_head_node_of_the_bare_fleet_in(tmp_path: Path)
     template = template_of(cluster)
     assert_handed_over(template_of(foundation), template)
     (head,) = of_type(template, "AWS::EC2::Instance")
-    assert {"Ref": "FoundationAccountingSecurityGroupId"} in head["Properties"]["SecurityGroupIds"]
+    groups = head["Properties"]["SecurityGroupIds"]
+    assert {"Ref": "FoundationAccountingClientSecurityGroupId"} in groups
     (parameter,) = of_type(template, "AWS::SSM::Parameter")
     assert {"Ref": "FoundationAccountingHost"} in parameter["Properties"]["Value"]["Fn::Join"][1]
 

@@ -126,6 +126,7 @@ fail() {
 # Where the custom resource and the keeper look for nodes that did not boot.
 report() {
   (($1 != 0)) && [[ -n ${instance_id:-} ]] || return 0
+  sleep 1 # until tee has written the last line
   python3 - "$instance_id" "$ROLE" "$QUEUE" "$step" "$remedy" >/run/trainshed-record.json <<'RECORD'
 import json, sys, time
 instance_id, role, queue, step, remedy = sys.argv[1:]

@@ -24,6 +24,9 @@ ISOLATED_INTERFACE_ENDPOINTS = 15
 ISOLATED_GATEWAY_ENDPOINTS = 2
 # ParallelCluster's own group beside the EFA and the egress group.
 GROUPS_OF_A_NODE = 3
+# Lambda developer guide, "Configuring reserved concurrency", read 2026-11-29: what no reservation
+# may take from the other functions of an account.
+UNRESERVED_CONCURRENCY = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,7 @@ def quota_needs(institution: Institution) -> tuple[Need, ...]:
         *_storage(institution),
         *_network(institution),
         *_groups(institution),
+        *_functions(institution),
     )
     return tuple(need for need in needs if need.needed)
 
@@ -182,3 +186,12 @@ def _groups(institution: Institution) -> Iterator[Need]:
     rules = 2 * (1 if lustre.efa else len(facts.lustre.PORTS))
     yield Need(quotas.GROUP_RULES, rules, "group of the file system, each direction")
     yield Need(quotas.INTERFACE_GROUPS, GROUPS_OF_A_NODE, "EFA, egress and ParallelCluster's own")
+
+
+def _functions(institution: Institution) -> Iterator[Need]:
+    if institution.alerts and institution.alerts.reserve_concurrency:
+        note = (
+            f"1 for the Slack notifier, {UNRESERVED_CONCURRENCY} stay for other functions; "
+            "a new account may have 10"
+        )
+        yield Need(quotas.LAMBDA_CONCURRENCY, 1 + UNRESERVED_CONCURRENCY, note)

@@ -75,6 +75,8 @@ INTERFACE_ENDPOINTS = Quota("Interface VPC endpoints per VPC", "vpc", "L-29B6F2E
 GATEWAY_ENDPOINTS = Quota("Gateway VPC endpoints per Region", "vpc", "L-1B52E74A", 20)
 NETWORK_INTERFACES = Quota("Network interfaces per Region", "vpc", "L-DF5E4CA3", 5000)
 GROUP_RULES = Quota("Inbound or outbound rules per security group", "vpc", "L-0EA8095F", 60)
+# Lambda quotas, read 2026-11-29; a new account may have 10.
+LAMBDA_CONCURRENCY = Quota("Concurrent executions", "lambda", "L-B99A9384", 1000)
 INTERFACE_GROUPS = Quota("Security groups per network interface", "vpc", "L-2AFB9258", 5)
 
 

@@ -62,7 +62,7 @@ def review(
         base: What is deployed: a synthesised assembly or an institution file.
         head: What is asked for, of the same kind.
         accepted: Acknowledgements of stops, ``RULE`` or ``RULE:PLACE``.
-        sections: Markdown to show as well, by its title. Default: none.
+        sections: Markdown to show as well, by its title. Default: cost and quotas alone.
 
     Raises:
         ValueError: The two are of different kinds, or hold several institutions.
@@ -73,7 +73,7 @@ def review(
     if len(found) != 1:
         names = ", ".join(each.name for each in found) or "none"
         raise ValueError(f"{head} holds {names}; review_many reviews each of them")
-    return replace(found[0], sections=sections or {})
+    return replace(found[0], sections={**found[0].sections, **(sections or {})})
 
 
 def review_many(

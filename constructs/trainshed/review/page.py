@@ -19,9 +19,9 @@ def html(review: Review, *, picture: str = "") -> str:
 
     Args:
         review: The review.
-        picture: SVG of what the institution gets, shown as it is. Default: no picture.
+        picture: SVG of what the institution gets, shown as it is. Default: the review's own.
     """
-    return html_of([review], pictures={review.name: picture})
+    return html_of([review], pictures={review.name: picture} if picture else None)
 
 
 def html_of(reviews: Sequence[Review], *, pictures: Mapping[str, str] | None = None) -> str:

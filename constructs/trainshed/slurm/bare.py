@@ -73,13 +73,19 @@ def slurm_conf(
 
     Raises:
         ValueError: A partition names a queue that is not there or has the name of trainshed's own,
-            or a key is written twice.
+            a key is written twice, or nodes that join by themselves have a topology.
     """
     settings = _daemon_settings(policy, groups, cluster) + cluster_settings(policy, groups)
     keys = {key.lower() for key, _ in settings}
     for key, value in sorted(cluster.extra.items()):
         if key.lower() in keys:
             raise ValueError(f"extra has {key}, which the policy writes; change the policy")
+        if key.lower() == "topologyplugin" and any(group.node_names is None for group in groups):
+            # docs/decisions: seen on 22.05 and 24.11.
+            raise ValueError(
+                f"extra has {key}, and nodes join by themselves: Slurm then refuses every job, as "
+                "no switch has them; leave it out, or give the queues fixed node names"
+            )
         settings.append((key, value))
     lines = [_MADE_BY, *(f"{key}={value}" for key, value in settings), ""]
     for group in groups:

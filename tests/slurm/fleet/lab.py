@@ -44,6 +44,8 @@ _GROUP = NodeGroup(QUEUE, P5EN, 4)
 _SETTINGS: dict[str, str | int] = {
     key: value for key, value in LAB_SETTINGS.items() if key != "SlurmdTimeout"
 }
+# What is written by being looked at, or by jobs.
+_VOLATILE = ("var/log/", "tmp/", "var/tmp/", "root/.aws/", "var/spool/slurmd/", "var/cache/")
 _HERE = Path(__file__).resolve().parent
 
 
@@ -80,11 +82,13 @@ class Files:
         policy: The policy.
         settings: More settings of slurm.conf.
         version: Slurm's version.
+        cgroup: Plugin of cgroup.conf, and whether there is a controller of cores.
     """
 
     policy: SlurmPolicy = field(default_factory=lambda: policy_for_lab("kait-hardened"))
     settings: dict[str, str | int] = field(default_factory=lambda: dict(_SETTINGS))
     version: tuple[int, int] = (24, 11)
+    cgroup: dict[str, Any] = field(default_factory=lambda: {"plugin": "cgroup/v1", "cores": True})
 
     def written(self) -> dict[str, bytes]:
         """Return the files."""
@@ -99,8 +103,12 @@ class Files:
         document = accounting_document(self.policy, [_GROUP], cluster=CLUSTER)
         users = document["users"]
         policy = {**document, "users": {u: {**users[u], "uid": USERS[u]} for u in users}}
-        # cgroup v1 at a place of its own: the lab's kernel has no controllers of version 2.
-        cgroup = cgroup_conf(self.policy, plugin="cgroup/v1") + "CgroupMountpoint=/srv/cgroup\n"
+        cgroup = cgroup_conf(self.policy, plugin=self.cgroup["plugin"])
+        if self.cgroup["plugin"] == "cgroup/v1":
+            # At a place of its own: systemd has version 2, without controllers on this kernel.
+            cgroup += "CgroupMountpoint=/srv/cgroup\n"
+        if not self.cgroup["cores"]:
+            cgroup = cgroup.replace("ConstrainCores=yes", "ConstrainCores=no")
         return {
             "slurm.conf": slurm_conf(self.policy, [_GROUP], cluster).encode(),
             "gres.conf": gres_conf([_GROUP]).encode(),
@@ -187,7 +195,7 @@ class FleetLab(Lab):
             queue: Queue of a compute node.
             instance_id: Instance that EC2 has already. Default: one is made.
         """
-        instance_id = instance_id or self._run_instance(role, queue)
+        instance_id = instance_id or self.run_instance(role, queue)
         self._last_address += 1
         address = f"10.77.0.{self._last_address}"
         self.aws.instances[address] = Instance(
@@ -235,7 +243,7 @@ class FleetLab(Lab):
             AssertionError: It failed.
         """
         state = wait_until(
-            lambda: self._boot_ended(node),
+            lambda: self.boot_ended(node),
             lambda: f"boot of {node.name}: {self.boot_log(node)}",
             seconds,
             every=0.5,
@@ -245,7 +253,7 @@ class FleetLab(Lab):
     def wait_failed(self, node: Node, seconds: float = 300) -> dict[str, Any]:
         """Wait until a node's boot has failed, and return the record that it wrote."""
         state = wait_until(
-            lambda: self._boot_ended(node),
+            lambda: self.boot_ended(node),
             lambda: f"boot of {node.name}: {self.boot_log(node)}",
             seconds,
             every=0.5,
@@ -277,20 +285,41 @@ class FleetLab(Lab):
 
     def disk(self, node: Node) -> dict[str, tuple[str, int]]:
         """Return content and time of every file that a node has written to its disk, but logs."""
+        return {
+            name: (self._content(node, path), 0 if path.is_symlink() else path.stat().st_mtime_ns)
+            for name, path in self._written(node)
+        }
+
+    def disk_of_any(self, node: Node) -> dict[str, str]:
+        """Return what a node has written, the same for nodes that differ in name and address."""
+        own = (
+            "etc/machine-id",
+            "var/lib/systemd/",
+            "var/lib/chrony/",
+            "var/lib/cloud/",
+            "etc/.pwd",
+        )
+        return {
+            name: self._content(node, path)
+            for name, path in self._written(node)
+            if not name.startswith(own)
+        }
+
+    def _written(self, node: Node) -> list[tuple[str, Path]]:
         upper = self.work / node.instance_id / "upper"
-        found = {}
-        for path in sorted(upper.rglob("*")):
-            name = path.relative_to(upper).as_posix()
-            if name.startswith(
-                ("var/log/", "tmp/", "var/tmp/", "root/.aws/cli/cache", "var/spool/slurmd")
-            ):
-                continue
-            if path.is_symlink():
-                found[name] = (str(path.readlink()), 0)
-            elif path.is_file():
-                digest = hashlib.sha256(path.read_bytes()).hexdigest()
-                found[name] = (digest, path.stat().st_mtime_ns)
-        return found
+        found = [(path.relative_to(upper).as_posix(), path) for path in sorted(upper.rglob("*"))]
+        kept = [(n, p) for n, p in found if not n.startswith(_VOLATILE)]
+        return [(n, p) for n, p in kept if p.is_symlink() or p.is_file()]
+
+    def _content(self, node: Node, path: Path) -> str:
+        if path.is_symlink():
+            return str(path.readlink())
+        data = path.read_bytes()
+        for own in (node.name, node.instance_id.removeprefix("i-"), node.address):
+            data = data.replace(own.encode(), b"@")
+        return hashlib.sha256(
+            data.replace(node.address.replace(".", "-").encode(), b"@")
+        ).hexdigest()
 
     def daemons(self, node: Node) -> dict[str, str]:
         """Return when each daemon of a node was started."""
@@ -316,14 +345,16 @@ class FleetLab(Lab):
             every=0.5,
         )
 
-    def _boot_ended(self, node: Node) -> str | None:
+    def boot_ended(self, node: Node) -> str | None:
+        """Return ``inactive`` or ``failed`` once a node's boot has ended."""
         fields = "ActiveState,ExecMainExitTimestampMonotonic"
         shown = node.machine.try_run("systemctl", "show", "trainshed-boot", "-p", fields).stdout
         found = dict(line.split("=", 1) for line in shown.splitlines())
         state, ended = (found.get(name, "") for name in fields.split(","))
         return state if state in ("inactive", "failed") and ended not in ("", "0") else None
 
-    def _run_instance(self, role: str, queue: str) -> str:
+    def run_instance(self, role: str, queue: str) -> str:
+        """Make an instance in EC2 with the fleet's tags, and return its id."""
         tags = {"trainshed:cluster": CLUSTER, "trainshed:role": role}
         if queue:
             tags["trainshed:queue"] = queue
@@ -352,14 +383,15 @@ class FleetLab(Lab):
 
     def _after_call(self, action: str) -> None:
         if action in ("TerminateInstances", "StopInstances"):
-            for instance_id, state in self._instance_states().items():
+            for instance_id, state in self.ec2_states().items():
                 node = self.nodes.get(instance_id)
                 if node and state in ("terminated", "stopped", "shutting-down", "stopping"):
                     self.power_off(node)
         if action in ("AttachVolume", "DetachVolume", "TerminateInstances", "StopInstances"):
             self.volumes.show()
 
-    def _instance_states(self) -> dict[str, str]:
+    def ec2_states(self) -> dict[str, str]:
+        """Return the state of each instance, as EC2 has it."""
         pages = self.ec2.describe_instances()["Reservations"]
         instances = [instance for page in pages for instance in page["Instances"]]
         return {i["InstanceId"]: i["State"]["Name"] for i in instances}

@@ -97,7 +97,7 @@ def test_a_file_system_that_does_not_answer_is_named(spare: tuple[FleetLab, Node
 def test_a_package_manager_that_is_held_is_named_with_its_holder(
     spare: tuple[FleetLab, Node],
 ) -> None:
-    lab, node = spare
+    _, node = spare
     node.machine.run("systemd-run", "--unit=held", "python3", "-c", LOCK)
     script = "/opt/trainshed/current/wait_apt.sh"
     try:

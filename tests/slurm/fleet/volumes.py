@@ -31,6 +31,11 @@ class Volumes:
             file.truncate(_SIZE)
         self._devices[volume] = _losetup("--find", "--show", str(path)).strip()
 
+    @property
+    def only(self) -> tuple[str, str]:
+        """The lab's one volume, and its block device on the host."""
+        return next(iter(self._devices.items()))
+
     def show(self) -> None:
         """Give each running machine the devices that EC2 says it has, and no others."""
         described = self._lab.ec2.describe_volumes(VolumeIds=list(self._devices))["Volumes"]

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from trainshed.slurm import (
     accounting_document,
     cgroup_conf,
     gres_conf,
+    node_settings,
     parallelcluster_settings,
     slurm_conf,
 )
@@ -84,11 +85,11 @@ def bare_conf(
 
 
 def parallelcluster_conf(
-    policy: SlurmPolicy, version: tuple[int, int], group: NodeGroup = COMPUTE
+    policy: SlurmPolicy, version: tuple[int, int], groups: Sequence[NodeGroup] = (COMPUTE,)
 ) -> str:
     """Return slurm.conf as ParallelCluster would write it around the policy's settings."""
     settings, queues = parallelcluster_settings(
-        policy, [group], database=False, slurm_version=version
+        policy, groups, database=False, slurm_version=version
     )
     lines = [
         "ClusterName=kait",
@@ -107,18 +108,25 @@ def parallelcluster_conf(
         "SelectTypeParameters=CR_CPU_Memory",
         "GresTypes=gpu",
         *(f"{key}={value}" for key, value in LAB_SETTINGS.items()),
-        f"NodeName={group.node_names} CPUs=192 Sockets=2 CoresPerSocket=48 ThreadsPerCore=2 "
-        f"RealMemory={group.shape.schedulable_memory_mib} Gres=gpu:h200:8",
-        f"NodeSet={group.node_set} Nodes={group.node_names}",
-        _line({"PartitionName": group.name, "Nodes": group.node_set, "MaxTime": "INFINITE"})
-        + " State=UP "
-        + _line({"Default": "YES", **queues[group.name]}),
-        *(_line(setting) for setting in settings),
     ]
+    for group in groups:
+        lines += _queue_lines(group, queues[group.name], first=group == groups[0])
+    lines += [_line(setting) for setting in settings]
     return "\n".join(lines) + "\n"
 
 
-def _line(setting: dict[str, str | int]) -> str:
+def _queue_lines(group: NodeGroup, settings: dict[str, str | int], *, first: bool) -> list[str]:
+    native = {"PartitionName": group.name, "Nodes": group.node_set, "MaxTime": "INFINITE"}
+    default = {"Default": "YES"} if first else {}
+    hardware = {key: value for key, value in node_settings(group) if key != "Feature"}
+    return [
+        _line({"NodeName": str(group.node_names), **hardware}),
+        f"NodeSet={group.node_set} Nodes={group.node_names}",
+        f"{_line(native)} State=UP {_line({**default, **settings})}".rstrip(),
+    ]
+
+
+def _line(setting: Mapping[str, str | int]) -> str:
     return " ".join(f"{key}={value}" for key, value in setting.items())
 
 

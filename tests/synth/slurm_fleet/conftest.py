@@ -19,6 +19,7 @@ from trainshed.network import TrainingNetwork
 from trainshed.storage import LustreStorage
 
 ENV = cdk.Environment(account="111122223333", region="us-east-2")
+Statements = dict[str, tuple[list[str], list[str], Any]]
 RESERVED = TargetedReservation(reservation_id="cr-0123456789abcdef0")
 
 
@@ -40,6 +41,10 @@ class OthersStorage(Construct):
     mount_name = "abcdefgh"
     mount_dir = "/fsx"
     efa = True
+
+
+Record = Callable[..., Fleet]
+Build = Callable[..., "Made"]
 
 
 class Made:
@@ -77,6 +82,42 @@ class Made:
         )
         return loaded
 
+    def statements(self, part: str) -> Statements:
+        """Return the statements of the managed policy whose logical id has a part."""
+        document = self.properties("AWS::IAM::ManagedPolicy", part)["PolicyDocument"]
+        listed = document["Statement"]
+        assert {statement["Effect"] for statement in listed} == {"Allow"}
+        many = [(s, [s["Action"]] if isinstance(s["Action"], str) else s["Action"]) for s in listed]
+        return {
+            statement["Sid"]: (
+                actions,
+                [
+                    named(resource)
+                    for resource in (
+                        statement["Resource"]
+                        if isinstance(statement["Resource"], list)
+                        else [statement["Resource"]]
+                    )
+                ],
+                statement.get("Condition"),
+            )
+            for statement, actions in many
+        }
+
+
+def named(resource: Any) -> str:
+    """Write a resource with the partition of the world, and what AWS names as ``<What>``."""
+    match resource:
+        case {"Fn::Join": [_, parts]}:
+            text = "".join(named(part) for part in parts)
+            return "arn:aws:s3:::<bucket>/<key>" if "cdk-hnb659fds-assets" in text else text
+        case {"Ref": "AWS::Partition"}:
+            return "aws"
+        case {"Ref": name}:
+            return "<MungeKey>" if "MungeKey" in name else "<Volume>" if "Volume" in name else name
+        case _:
+            return str(resource)
+
 
 def written(value: Any) -> str:
     """Write a value as people read it: ``<Name>``, ``<Name.Attribute>``."""
@@ -89,10 +130,6 @@ def written(value: Any) -> str:
             return f"<{name}.{attribute}>"
         case _:
             return str(value)
-
-
-Record = Callable[..., Fleet]
-Build = Callable[..., Made]
 
 
 @pytest.fixture(scope="session")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
-import cdk_nag
 import pytest
 
-from trainshed._assets import asset
 from trainshed.config import (
     AccountingDatabase,
     CapacityBlock,
@@ -22,7 +18,6 @@ from trainshed.config import (
     PackageCache,
     SlurmOptions,
 )
-from trainshed.fleets import slurm_acknowledgments, slurm_head
 
 Record = Callable[..., Fleet]
 Build = Callable[..., Any]
@@ -176,43 +171,6 @@ IS_COMPLETE: Statements = {
 }
 
 
-def written(resource: Any) -> str:
-    """Write a resource with the partition of the world, and what AWS names as ``<What>``."""
-    match resource:
-        case {"Fn::Join": [_, parts]}:
-            text = "".join(written(part) for part in parts)
-            return "arn:aws:s3:::<bucket>/<key>" if "cdk-hnb659fds-assets" in text else text
-        case {"Ref": "AWS::Partition"}:
-            return "aws"
-        case {"Ref": name}:
-            return "<MungeKey>" if "MungeKey" in name else "<Volume>" if "Volume" in name else name
-        case _:
-            return str(resource)
-
-
-def statements(made: Any, part: str) -> Statements:
-    """Return the statements of the managed policy whose logical id has a part."""
-    document = made.properties("AWS::IAM::ManagedPolicy", part)["PolicyDocument"]
-    listed = document["Statement"]
-    assert {statement["Effect"] for statement in listed} == {"Allow"}
-    many = [(s, [s["Action"]] if isinstance(s["Action"], str) else s["Action"]) for s in listed]
-    return {
-        statement["Sid"]: (
-            actions,
-            [
-                written(resource)
-                for resource in (
-                    statement["Resource"]
-                    if isinstance(statement["Resource"], list)
-                    else [statement["Resource"]]
-                )
-            ],
-            statement.get("Condition"),
-        )
-        for statement, actions in many
-    }
-
-
 @pytest.mark.parametrize(
     ("part", "rights"),
     [
@@ -224,87 +182,36 @@ def statements(made: Any, part: str) -> Statements:
     ids=["compute", "head", "on_event", "is_complete"],
 )
 def test_its_rights_are_these(part: str, rights: Statements, plain: Any) -> None:
-    assert statements(plain, part) == rights
-
-
-CLIENTS = {
-    "_ssm": "ssm",
-    "_ec2": "ec2",
-    "_autoscaling": "autoscaling",
-    "autoscaling": "autoscaling",
-}
-
-
-def calls(*paths: Path) -> set[str]:
-    """Return the actions that programs call: boto3's methods and ``aws SERVICE VERB``."""
-    found = set()
-    for path in paths:
-        text = path.read_text()
-        for client, paginated, method in re.findall(
-            r"(_client\(\"\w+\"\)|\b_ssm|\b_ec2|\b_?autoscaling)\."
-            r"(?:get_paginator\(\s*\"(\w+)\"|(\w+)\()",
-            text,
-        ):
-            service = CLIENTS.get(client) or client.split('"')[1]
-            words = (paginated or method).split("_")
-            found.add(f"{service}:{''.join(word.capitalize() for word in words)}")
-        if path.suffix != ".sh":
-            continue
-        for service, verb in re.findall(r"\baws (ec2|secretsmanager|ssm) ([a-z-]+)", text):
-            found.add(f"{service}:{''.join(word.capitalize() for word in verb.split('-'))}")
-        found |= {"s3:GetObject"} if re.search(r"\baws s3 cp", text) else set()
-    return found
-
-
-NODE = Path(asset("node"))
-OF_NODES = [
-    path for path in (*NODE.glob("*.sh"), NODE / "user_data/bootstrap.sh") if path.name[:3] != "pc_"
-]
-HANDLER = Path(asset("functions", "slurm_fleet", "handler.py"))
-OF_HEAD = [*OF_NODES, NODE / "keeper" / "aws.py"]
-
-
-def test_what_is_called_is_allowed(plain: Any) -> None:
-    node_only = {"ec2:AttachVolume", "ec2:DescribeVolumes"}
-    assert node_only <= calls(*OF_NODES)
-    assert {"ssm:GetParametersByPath", "ec2:TerminateInstances"} <= calls(*OF_HEAD)
-    assert {"autoscaling:SetInstanceProtection", "ec2:StartInstances"} <= calls(HANDLER)
-    assert calls(*OF_HEAD) <= allowed(plain, "RolesHeadPolicy")
-    both = allowed(plain, "ProviderStartPolicy") | allowed(plain, "ProviderLookPolicy")
-    assert calls(HANDLER) == both
-
-
-def allowed(made: Any, part: str) -> set[str]:
-    return {action for actions, _, _ in statements(made, part).values() for action in actions}
+    assert plain.statements(part) == rights
 
 
 def test_login_nodes_may_do_what_compute_nodes_may(build: Build, record: Record) -> None:
     made = build(record(login_nodes={"login": LoginPool()}))
-    assert statements(made, "RolesLoginPolicy") == COMMON
+    assert made.statements("RolesLoginPolicy") == COMMON
 
 
 def test_a_database_password_is_the_head_nodes_alone(build: Build, record: Record) -> None:
     database = AccountingDatabase(host="db", user="slurm", password_secret_arn=SECRET)
     made = build(record(accounting=database))
-    assert statements(made, "RolesHeadPolicy")["ReadOwnSecrets"] == (
+    assert made.statements("RolesHeadPolicy")["ReadOwnSecrets"] == (
         ["secretsmanager:GetSecretValue"],
         [SECRET],
         None,
     )
-    assert SECRET not in str(statements(made, "RolesComputePolicy"))
+    assert SECRET not in str(made.statements("RolesComputePolicy"))
 
 
 def test_a_package_cache_can_be_read(build: Build, record: Record) -> None:
     cache = PackageCache(bucket="ours", key="cache.tar", sha256="1" * 64)
     made = build(record(slurm=SlurmOptions(packages=cache)))
-    _, objects, _ = statements(made, "RolesComputePolicy")["FetchArchives"]
+    _, objects, _ = made.statements("RolesComputePolicy")["FetchArchives"]
     assert objects[2:] == ["arn:aws:s3:::ours/cache.tar"]
 
 
 def test_alarms_can_be_raised_where_a_topic_is_named(build: Build) -> None:
     topic = "arn:aws:sns:us-east-2:111122223333:alerts"
     made = build(alarm_topic_arn=topic)
-    assert statements(made, "RolesHeadPolicy")["RaiseAlarms"] == (["sns:Publish"], [topic], None)
+    assert made.statements("RolesHeadPolicy")["RaiseAlarms"] == (["sns:Publish"], [topic], None)
     assert made.document["alarm_topic_arn"] == topic
 
 
@@ -337,26 +244,3 @@ def test_grants_reach_the_policies_of_the_nodes(build: Build) -> None:
         "compute": fleet.compute_grant_principal,
     }
     assert principals == {"head": fleet.roles.head_policy, "compute": fleet.roles.compute_policy}
-
-
-@pytest.mark.parametrize("env", [ENV, None], ids=["one-account", "any-account"])
-def test_every_finding_of_the_packs_is_acknowledged(
-    env: cdk.Environment | None, build: Build, record: Record
-) -> None:
-    fleet = record(login_nodes={"login": LoginPool()}, queue={"capacity": BLOCK})
-    build(fleet, app=with_packs(), env=env)
-
-
-def test_the_packs_do_look(build: Build, record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slurm_head, "OF_MUNGE_KEY", {})
-    assert slurm_acknowledgments.OF_MUNGE_KEY
-    with pytest.raises(RuntimeError, match="MungeKey"):
-        build(app=with_packs())
-
-
-def with_packs() -> cdk.App:
-    app = cdk.App()
-    cdk.Validations.of(app).add_plugins(
-        cdk_nag.AwsSolutionsChecks(app), cdk_nag.NIST80053R5Checks(app)
-    )
-    return app

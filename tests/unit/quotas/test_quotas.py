@@ -156,3 +156,14 @@ def test_no_quota_is_named_twice() -> None:
     for name in ("kait", "minimal", "full"):
         needs: tuple[Need, ...] = quota_needs(_read(name))
         assert len({need.quota.name for need in needs}) == len(needs)
+
+
+@pytest.mark.parametrize(("reserved", "needed"), [(True, [101]), (False, [])])
+def test_a_notifier_that_reserves_concurrency_needs_what_lambda_keeps_for_others(
+    reserved: bool, needed: list[int]
+) -> None:
+    institution = _read("kait")
+    assert institution.alerts is not None
+    alerts = institution.alerts.model_copy(update={"reserve_concurrency": reserved})
+    needs = quota_needs(institution.model_copy(update={"alerts": alerts}))
+    assert [each.needed for each in needs if each.quota.service == "lambda"] == needed

@@ -13,9 +13,17 @@ from typing import Any
 
 import pytest
 
-from tests.unit.review.assemblies import changed
+from tests.unit.review.assemblies import KAIT, changed
 from tests.unit.review.test_comment import grown, shrunk, worst
-from trainshed.review import CapacitySpan, Effect, Finding, Review, html
+from trainshed.review import (
+    CapacitySpan,
+    Effect,
+    Finding,
+    Review,
+    html,
+    review,
+    review_many,
+)
 from trainshed.review.page import html_of
 from trainshed.review.prose import to_html
 from trainshed.review.timeline import timeline
@@ -185,3 +193,16 @@ def test_a_table_keeps_its_bars() -> None:
     made: Any = to_html("| a | b |\n|---|--:|\n| x \\| y | z |")
     assert '<th scope="col">a</th><th scope="col">b</th>' in made
     assert "<td>x | y</td><td>z</td>" in made
+
+
+def test_a_page_of_one_review_has_what_a_page_of_many_has(tmp_path: Path) -> None:
+    text = KAIT.read_text()
+    (tmp_path / "a.yaml").write_text(text)
+    (tmp_path / "b.yaml").write_text(text.replace("capacity_gib: 230400", "capacity_gib: 268800"))
+    sides = tmp_path / "a.yaml", tmp_path / "b.yaml"
+    one, (many,) = review(*sides), review_many(*sides)
+    assert html(one) == html_of([many])
+    assert list(one.sections) == ["Cost", "Quotas"]
+    assert "<svg" in html(one)
+    more = review(*sides, sections={"Notes": "Read this."})
+    assert list(more.sections) == ["Cost", "Quotas", "Notes"]

@@ -265,6 +265,18 @@ def test_an_extra_key_that_the_policy_writes_is_refused() -> None:
         slurm_conf(HARDENED, [COMPUTE], replace(HEAD, extra={"killwait": 5}))
 
 
+def test_a_topology_over_joining_nodes_is_refused() -> None:
+    tree = replace(HEAD, extra={"TopologyPlugin": "topology/tree"})
+    with pytest.raises(
+        ValueError,
+        match=r"^extra has TopologyPlugin, and nodes join by themselves: Slurm then refuses every "
+        "job, as no switch has them; leave it out, or give the queues fixed node names$",
+    ):
+        slurm_conf(HARDENED, [COMPUTE], tree)
+    fixed = replace(COMPUTE, node_names="gpu[1-4]")
+    assert "TopologyPlugin=topology/tree\n" in slurm_conf(HARDENED, [fixed], tree)
+
+
 def test_a_shape_whose_cores_do_not_add_up_is_refused() -> None:
     with pytest.raises(ValueError, match="cpus is 192, but sockets 2 x cores 24 x threads 2"):
         NodeShape(192, 1024, 2, 24, 2)

@@ -1,0 +1,9 @@
+"""``Cache`` of what AWS answered."""
+
+
+class Cache:
+    """Has nothing to clear here."""
+
+    @staticmethod
+    def clear_all() -> None:
+        """Forget the answers."""

@@ -1,0 +1,59 @@
+"""Every example of the project is deployed, as its README says."""
+
+from __future__ import annotations
+
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from tests.deploy import account
+from tests.deploy.cdk import Cdk, bootstrap
+from tests.deploy.emulator.process import ACCOUNT, ROOT, Emulator
+
+EXAMPLES = sorted(path.stem for path in (ROOT / "institutions").glob("*.yaml"))
+
+
+def test_a_second_bootstrap_changes_nothing(emulator: Emulator) -> None:
+    assert "(no changes)" in bootstrap(emulator, "us-east-1")
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_is_deployed_and_a_second_deploy_changes_nothing(
+    emulator: Emulator, tmp_path: Path, name: str
+) -> None:
+    cdk = Cdk(emulator, ["app.py"], tmp_path, {"institution": name})
+    region = "ap-northeast-2" if name == "kait" else "us-east-1"
+    if name == "full":
+        mirror = ("full-mirror", "parallelcluster/3.16.1/lambda-layer.zip")
+        account.publish_layer(emulator, region, mirror)
+    cdk.deploy()
+    stacks = (f"{name}-foundation", f"{name}-cluster")
+    assert account.statuses(emulator, *stacks, region=region) == ["CREATE_COMPLETE"] * 2
+    assert cdk.deploy_again().count("(no changes)") == 2
+    assert account.statuses(emulator, *stacks, region=region) == ["CREATE_COMPLETE"] * 2
+    assert_functions_have_the_code_of_their_assets(emulator, cdk, f"{name}-cluster", region)
+
+
+def assert_functions_have_the_code_of_their_assets(
+    emulator: Emulator, cdk: Cdk, stack: str, region: str
+) -> None:
+    """Hold what a function runs against the folder of the assembly that the CLI has zipped."""
+    functions = emulator.client("lambda", region)
+    bucket = f"cdk-hnb659fds-assets-{ACCOUNT}-{region}"
+    checked = 0
+    for logical_id, resource in cdk.template(stack)["Resources"].items():
+        key = resource.get("Properties", {}).get("Code", {}).get("S3Key")
+        if resource["Type"] != "AWS::Lambda::Function" or key is None:
+            continue
+        name = account.physical_id(emulator, stack, logical_id, region=region)
+        size = functions.get_function(FunctionName=name)["Configuration"]["CodeSize"]
+        body = emulator.client("s3", region).get_object(Bucket=bucket, Key=key)["Body"].read()
+        assert size == len(body)
+        with zipfile.ZipFile(BytesIO(body)) as archive:
+            folder = cdk.out / f"asset.{key.removesuffix('.zip')}"
+            names = archive.namelist()
+            assert all(archive.read(each) == (folder / each).read_bytes() for each in names)
+            checked += "handler.py" in " ".join(names)
+    assert checked
