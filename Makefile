@@ -18,7 +18,7 @@ help: ## list the targets
 
 setup: $(READY) ## make .venv with Python packages, Node and the CDK command line
 
-$(READY): constraints.txt requirements-dev.txt pyproject.toml package-lock.json scripts/setup.sh
+$(READY): constraints.txt requirements-dev.txt requirements-emulator.txt pyproject.toml package-lock.json scripts/setup.sh
 	@scripts/setup.sh
 	@touch $@
 

@@ -46,6 +46,7 @@ make_venv() {
   fi
   say "installing the locked Python packages (a minute the first time)"
   .venv/bin/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+  .venv/bin/pip install --quiet --disable-pip-version-check --no-deps -r requirements-emulator.txt
 }
 
 # jsii supports Node 22 and 24; without one of them, the Node of the locked package is used.

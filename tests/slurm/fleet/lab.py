@@ -114,6 +114,7 @@ class Files:
             "gres.conf": gres_conf([_GROUP]).encode(),
             "cgroup.conf": cgroup.encode(),
             "policy.json": json.dumps(policy).encode(),
+            f"expect/{INSTANCE_TYPE}.json": json.dumps({"schema": 1, "gpus": 8}).encode(),
         }
 
 
