@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 READY := .venv/.ready
 SHELL_FILES = $(shell git ls-files '*.sh' .ci/run)
 
-.PHONY: help setup synth test test-slurm-all fuzz test-all check fix lock golden bench clean
+.PHONY: help setup synth demo check test test-slurm-all fuzz test-aws test-all fix golden policy lock bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,6 +33,9 @@ check: $(READY) ## what to run before each commit: style, types, quick tests
 	shfmt -d -i 2 $(SHELL_FILES)
 	pytest -q -n 2 --dist loadgroup -m 'not slow and not slurm and not deploy and not browser and not aws'
 
+demo: $(READY) ## deploy an example to an emulator of AWS here, boot a real Slurm, trip an alarm
+	@python scripts/demo.py
+
 test: $(READY) ## everything that CI runs
 	ruff check .
 	ruff format --check .
@@ -49,6 +52,9 @@ fuzz: $(READY) ## many random policies on every Slurm version (root on Debian 12
 	scripts/slurm_lab.sh trixie sid
 	TRAINSHED_SWEEP=1 pytest -q tests/slurm/test_random_policies.py
 
+test-aws: $(READY) ## the group `deploy` on a real account, which it costs: see docs/deploy.md
+	TRAINSHED_AWS=1 pytest -q -m aws tests/deploy
+
 test-all: test ## longer sweeps as well
 	TRAINSHED_SWEEP=1 pytest -q -m 'slow and not aws'
 
@@ -61,6 +67,9 @@ golden: $(READY) ## rewrite tests/golden and institutions/schema.json; read the 
 	trainshed schema >institutions/schema.json
 	pytest -q --update-golden -m 'not slow and not slurm and not deploy and not browser and not aws'
 	trainshed picture institutions/kait.yaml --out docs/kait.svg
+
+policy: $(READY) ## write docs/deploying-role.json, the policy of the role that deploys; read the diff
+	python scripts/deploying_role.py >docs/deploying-role.json
 
 lock: $(READY) ## write constraints.txt anew
 	uv pip compile pyproject.toml --extra app --extra dev --universal --python-version 3.11 --quiet --upgrade -o constraints.txt

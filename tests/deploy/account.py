@@ -74,14 +74,17 @@ def physical_id(emulator: Emulator, stack: str, logical_id: str, *, region: str 
     return physical_ids(emulator, stack, region=region)[logical_id]
 
 
-def physical_ids(emulator: Emulator, stack: str, *, region: str = REGION) -> dict[str, str]:
-    """Return the physical id of each resource of a stack by its logical id."""
+def physical_ids(
+    emulator: Emulator, stack: str, *, region: str = REGION, type: str = ""
+) -> dict[str, str]:
+    """Return the physical id of each resource of a stack, or of those of a type, by logical id."""
     client = emulator.client("cloudformation", region)
     pages = client.get_paginator("list_stack_resources").paginate(StackName=stack)
     return {
         each["LogicalResourceId"]: each.get("PhysicalResourceId", "")
         for page in pages
         for each in page["StackResourceSummaries"]
+        if each["ResourceType"].endswith(type)
     }
 
 

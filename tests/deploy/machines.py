@@ -59,6 +59,10 @@ class EmulatedFleet(FleetLab):
 
     def __init__(self, work: Path, emulator: Emulator, cluster: str) -> None:
         super().__init__(work)
+        # Metadata is answered late on a busy machine, and the tools give up after a second.
+        patience = "AWS_METADATA_SERVICE_TIMEOUT=20 AWS_METADATA_SERVICE_NUM_ATTEMPTS=5"
+        manager = self.work / "image/etc/systemd/system.conf.d/lab.conf"
+        manager.write_text(f"{manager.read_text().rstrip()} {patience}\n")
         self.emulator = emulator
         self.cluster = cluster
         self._ended = threading.Event()

@@ -200,7 +200,10 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             found
             if name == "same"
             else replace(
-                found, capacity=(SPAN,), capacity_before=(before,), sections={"Cost": COST}
+                found,
+                capacity=(SPAN,),
+                capacity_before=(before,),
+                sections={**found.sections, "More cost": COST},
             )
         )
         text = html(full, picture=PICTURE)

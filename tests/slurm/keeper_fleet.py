@@ -238,7 +238,7 @@ class KeptFleet:
         self.cloud.capacity, self.cloud.broken = 9, False
         self.shift = timedelta()
         self.cloud.values.pop("command", None)
-        self.head.try_run("scancel", "--user=bob,carol")
+        self.head.try_run("scancel", "--user=bob")
         self.cloud.publish(nodes)
         self.cloud.desired = max(self.cloud.desired, nodes)
         (self.work / "replacements.jsonl").unlink(missing_ok=True)

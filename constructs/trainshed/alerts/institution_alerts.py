@@ -52,7 +52,8 @@ def alerts_of(
         dashboard_url=settings.dashboard_url,
     )
     _watch_storage(alerts, institution, cluster)
-    alerts.watch_fleet(cluster.fleet)
+    # ParallelCluster's nodes run no agent of trainshed.
+    alerts.watch_fleet(cluster.fleet, agents=getattr(cluster.fleet, "agents", ()))
     _watch_capacity(alerts, institution, cluster)
     _watch_backend(alerts, institution, cluster)
     alerts.watch_function(cluster.fleet.provider.on_event, prefix="Provider")
@@ -96,6 +97,8 @@ def _watch_backend(alerts: SlackAlerts, institution: Institution, cluster: Train
             alerts.watch_login_pool(group, prefix=construct_words(name))
     for name, group_name in getattr(cluster.fleet, "group_names", {}).items():
         alerts.watch_group(f"{construct_words(name)}Group", group_name)
+    for name, group_name in getattr(cluster.fleet, "login_group_names", {}).items():
+        alerts.watch_login_pool(group_name, prefix=construct_words(name))
 
 
 def _watch_capacity(

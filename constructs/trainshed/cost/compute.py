@@ -147,6 +147,9 @@ def _disks(institution: Institution, market: Market, assumptions: Assumptions) -
     logins = sum(pool.count for pool in fleet.login_nodes.values())
     one = Range.of(1)
     yield from _volumes(market, "of the head node", [(fleet.head_node.root_volume, one)])
+    if fleet.backend == "slurm":
+        size = Range.of(fleet.slurm.state_volume_gib)
+        yield market.item("Compute", "Disk of Slurm's state, gp3", size, "ebs:gp3")
     if logins:
         quantity = LOGIN_DISK_GIB * Range.of(logins)
         yield market.item(

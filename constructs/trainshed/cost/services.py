@@ -115,13 +115,14 @@ def network_items(
             "endpoint:gb",
             assumed="volume assumed",
         )
-    if institution.fleet.login_nodes:
+    is_bare = institution.fleet.backend == "slurm"
+    if institution.fleet.login_nodes and not is_bare:
         pools = len(institution.fleet.login_nodes)
         yield market.hours("Network", "Load balancers of login nodes", pools, "nlb:hour")
         yield unknown(
             "Network", "Load balancer capacity units", "they depend on the logins", idle=False
         )
-    if network.internet == "nat":
+    if network.internet == "nat" or is_bare:
         yield market.item("Network", "Private DNS zone of the cluster", Range.of(1), "route53:zone")
     yield unknown(
         "Network", "Traffic out to the internet", "it depends on what users fetch", idle=False
@@ -152,7 +153,9 @@ def monitoring_items(
         "cloudwatch:alarm",
         assumed="number assumed",
     )
-    if fleet.monitoring.dashboard:
+    if fleet.backend == "slurm":
+        yield market.item("Monitoring", "Secret of munge", Range.of(1), "secret")
+    elif fleet.monitoring.dashboard:
         yield market.item("Monitoring", "Dashboard", Range.of(1), "cloudwatch:dashboard")
     if fleet.accounting:
         yield market.item("Monitoring", "Secret of the Slurm database", Range.of(1), "secret")

@@ -14,6 +14,7 @@ from constructs import Construct, IDependable
 
 from .. import facts
 from .._assets import asset
+from ..alerts.agent import NodeAgent, NodeRole
 from ..config.fleet import Fleet
 from ..slurm_fleet import (
     Mount,
@@ -25,6 +26,7 @@ from ..slurm_fleet import (
     names,
     written,
 )
+from ..slurm_fleet.files import node_agent
 from ..slurm_fleet.policy import policy_warnings
 from .cluster_tags import PRIORITY_OF_GIVEN
 from .slurm_archives import ArchiveAsset
@@ -196,6 +198,19 @@ class SlurmFleet(Construct):
     def group_names(self) -> Mapping[str, str]:
         """Names of the Auto Scaling groups by queue."""
         return {name: group.asg for name, group in self.nodes.groups.items()}
+
+    @property
+    def login_group_names(self) -> Mapping[str, str]:
+        """Names of the Auto Scaling groups by pool of login nodes."""
+        return {name: pool.group.ref for name, pool in self.nodes.login_pools.items()}
+
+    @property
+    def agents(self) -> Sequence[NodeAgent]:
+        """The CloudWatch agents that its nodes run, one a role."""
+        roles = [NodeRole.HEAD, NodeRole.COMPUTE]
+        if self._fleet.login_nodes:
+            roles.append(NodeRole.LOGIN)
+        return [node_agent(self.cluster_name, role) for role in roles]
 
     @property
     def head_grant_principal(self) -> iam.IGrantable:

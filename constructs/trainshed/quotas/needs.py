@@ -22,7 +22,7 @@ from .quota import Quota
 # What trainshed.network makes for an isolated network; tests compare it.
 ISOLATED_INTERFACE_ENDPOINTS = 15
 ISOLATED_GATEWAY_ENDPOINTS = 2
-# ParallelCluster's own group beside the EFA and the egress group.
+# The EFA and the egress group; beside them ParallelCluster's own, or that of the database's client.
 GROUPS_OF_A_NODE = 3
 # Lambda developer guide, "Configuring reserved concurrency", read 2026-11-29: what no reservation
 # may take from the other functions of an account.
@@ -185,7 +185,10 @@ def _groups(institution: Institution) -> Iterator[Need]:
     # Of the file system's group: its ports from itself and from the nodes' group.
     rules = 2 * (1 if lustre.efa else len(facts.lustre.PORTS))
     yield Need(quotas.GROUP_RULES, rules, "group of the file system, each direction")
-    yield Need(quotas.INTERFACE_GROUPS, GROUPS_OF_A_NODE, "EFA, egress and ParallelCluster's own")
+    third = "ParallelCluster's own"
+    if institution.fleet.backend == "slurm":
+        third = "on the head node that of the database's client"
+    yield Need(quotas.INTERFACE_GROUPS, GROUPS_OF_A_NODE, f"EFA, egress and {third}")
 
 
 def _functions(institution: Institution) -> Iterator[Need]:

@@ -214,6 +214,12 @@ def _findings(
 def _file_findings(base: Institution, head: Institution, is_file_only: bool) -> Iterator[Finding]:
     if base == head:
         return
+    backends = {base.fleet.backend, head.fleet.backend}
+    if len(backends) > 1:
+        # One configuration is not a change of the other.
+        changes = institution.key_changes(base, head)
+        yield from institution.key_findings([c for c in changes if c.place == "fleet.backend"])
+        return
     unseen = institution.unseen_changes(base, head)
     if is_file_only:
         configs = (institution.cluster_config(each) for each in (base, head))
@@ -221,7 +227,7 @@ def _file_findings(base: Institution, head: Institution, is_file_only: bool) -> 
     else:
         # What else the file says shows in the templates, which know better.
         unseen = [change for change in unseen if change.path[0] == "fleet"]
-    yield from institution.key_findings(unseen)
+    yield from institution.key_findings(unseen, is_bare=backends == {"slurm"})
 
 
 def _sorted(facts: Collection[Fact]) -> tuple[Fact, ...]:

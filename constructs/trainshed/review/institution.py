@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from ..config import Institution
 from ..records import OnChange
+from . import bare
 from .effects import OF_ON_CHANGE, Effect, Finding
 from .values import text
 
@@ -49,7 +50,9 @@ def rendered_files(institution: Institution) -> dict[str, str]:
 
 
 def cluster_config(institution: Institution) -> dict[str, Any]:
-    """Return the cluster configuration that the institution renders to."""
+    """Return the cluster configuration that it renders to; empty where it is a bare fleet."""
+    if institution.fleet.backend == "slurm":
+        return {}
     from ..cli.checked import cluster_configuration
 
     return cluster_configuration(institution)
@@ -120,10 +123,16 @@ def _with(node: Any, path: tuple[str, ...], value: Any) -> Any:
     return node.model_copy(update={key: _with(getattr(node, key), rest, value)})
 
 
-def key_findings(changes: list[KeyChange]) -> Iterator[Finding]:
-    """Yield what each changed key does, by its record."""
+def key_findings(changes: list[KeyChange], *, is_bare: bool = False) -> Iterator[Finding]:
+    """Yield what each changed key does, by its record.
+
+    Args:
+        changes: The keys.
+        is_bare: The fleet is a bare one, before and after.
+    """
     for change in changes:
-        effect, sentence = _verdict(change)
+        own = bare.verdict(change.path, change.before, change.after) if is_bare else None
+        effect, sentence = own or _verdict(change)
         yield Finding(change.place, shown(change.before), shown(change.after), effect, sentence)
 
 

@@ -68,7 +68,9 @@ def _cluster(change: ResourceChange) -> Iterator[Finding]:
 def _removed(change: ResourceChange) -> Iterator[Finding]:
     noun = state_in(change.before or {})
     if noun is None:
-        if change.resource_type in REMOVED:
+        if change.resource_type in ENDED:
+            yield _finding(change, Effect.REPLACES_NODES, ENDED[change.resource_type])
+        elif change.resource_type in REMOVED:
             yield _finding(change, Effect.LIVE, REMOVED[change.resource_type])
         return
     little = passing(change.resource_type, change.users)
@@ -92,7 +94,9 @@ def _replaced(change: ResourceChange) -> Iterator[Finding]:
     may = "may make" if change.action is Action.MAY_BE_REPLACED else "makes"
     cause = f"CloudFormation {may} a new one, since {why} cannot change in place."
     if noun is None:
-        if change.resource_type in REPLACED:
+        if (change.resource_type, change.action) == IN_PLACE:
+            yield _finding(change, Effect.LIVE, f"{why}: {STARTS_AGAIN}", before, after)
+        elif change.resource_type in REPLACED:
             effect, words = REPLACED[change.resource_type]
             yield _finding(change, effect, f"{cause} {words}", before, after)
         return
@@ -140,6 +144,10 @@ LOSSES = {
     "AWS::KMS::Key": "what is encrypted with it can never be read again.",
 }
 IN_USE = "What runs in the old one cannot move, and AWS deletes it only when it is empty."
+ENDED = {
+    "AWS::AutoScaling::AutoScalingGroup": "Its nodes are terminated at once, with their jobs.",
+    "AWS::EC2::Instance": "The instance is terminated, with its disks but those that are retained.",
+}
 REMOVED = {
     "AWS::CloudWatch::Alarm": "Nobody hears of this any more.",
     "AWS::EC2::NatGateway": "Nodes lose their way to the internet.",
@@ -149,6 +157,10 @@ REMOVED = {
     "AWS::SNS::Topic": "Its subscribers hear nothing more.",
     "AWS::SQS::Queue": "Messages that wait in it are lost.",
 }
+# CloudFormation's documentation of AWS::EC2::Instance, read 2026-11-29: these properties take a
+# stop and a start where the root disk is an EBS volume, as of every image since EC2's first years.
+IN_PLACE = ("AWS::EC2::Instance", Action.MAY_BE_REPLACED)
+STARTS_AGAIN = "the instance stops and starts again. Jobs run on; on a head node none starts."
 REPLACED: dict[str, tuple[Effect, str]] = {
     "AWS::EC2::VPC": (Effect.REFUSED, IN_USE),
     "AWS::EC2::Subnet": (Effect.REFUSED, IN_USE),
@@ -232,7 +244,22 @@ RULES: dict[tuple[str, Path], Rule] = {
 }
 
 
+SIZES = {("MinSize",), ("MaxSize",), ("DesiredCapacity",)}
+
+
+def _size(before: Any, after: Any) -> Verdict:
+    try:
+        fewer = int(after) < int(before)
+    except (TypeError, ValueError):
+        return None
+    if fewer:
+        return Effect.DRAINS_NODES, "Nodes that are too many finish their jobs, then go."
+    return Effect.LIVE, "More nodes join while jobs run."
+
+
 def _rule(resource_type: str, path: Path) -> Rule | None:
+    if resource_type == "AWS::AutoScaling::AutoScalingGroup" and path in SIZES:
+        return _size
     if resource_type in ("AWS::EC2::LaunchTemplate", "AWS::AutoScaling::AutoScalingGroup"):
         return lambda before, after: (
             Effect.DRAINS_NODES,

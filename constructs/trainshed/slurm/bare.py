@@ -203,7 +203,8 @@ def _checks(cluster: BareCluster) -> list[Setting]:
     if cluster.health_check:
         settings += [
             ("HealthCheckProgram", cluster.health_check),
-            ("HealthCheckInterval", 60),
+            # More than the 60 s that Slurm gives a check; 26.05 objects otherwise.
+            ("HealthCheckInterval", 65),
             ("HealthCheckNodeState", "ANY"),
         ]
     return settings

@@ -93,8 +93,13 @@ def _expected(
     )
 
 
-def _agent(cluster_name: str, role: NodeRole) -> dict[str, Any]:
+def node_agent(cluster_name: str, role: NodeRole) -> NodeAgent:
+    """Return the CloudWatch agent of the nodes of a role, as alarms know it."""
     disks = ("/", names.STATE_DIR) if role is NodeRole.HEAD else ("/",)
+    return NodeAgent(cluster_name, role, disks)
+
+
+def _agent(cluster_name: str, role: NodeRole) -> dict[str, Any]:
     collected = [
         {
             "file_path": path,
@@ -104,7 +109,7 @@ def _agent(cluster_name: str, role: NodeRole) -> dict[str, Any]:
         for path in _LOGS[role]
     ]
     return {
-        **NodeAgent(cluster_name, role, disks).configuration(),
+        **node_agent(cluster_name, role).configuration(),
         "logs": {"logs_collected": {"files": {"collect_list": collected}}},
     }
 

@@ -334,6 +334,17 @@ def test_it_is_what_every_fleet_is(plain: Any) -> None:
     assert plain.stack.resolve(fleet.group_names) == {"train": {"Ref": group}}
 
 
+def test_alarms_know_the_agents_and_the_login_nodes(build: Build, record: Record) -> None:
+    made = build(record(login_nodes={"login": LoginPool()}))
+    assert [(agent.role, agent.disks) for agent in made.fleet.agents] == [
+        ("head", ("/", "/state")),
+        ("compute", ("/",)),
+        ("login", ("/",)),
+    ]
+    (group,) = (i for i in made.of_type("AWS::AutoScaling::AutoScalingGroup") if "Login" in i)
+    assert made.stack.resolve(made.fleet.login_group_names) == {"login": {"Ref": group}}
+
+
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "token": (
         {},

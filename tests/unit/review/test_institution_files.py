@@ -12,6 +12,7 @@ from trainshed.config import ConfigError, Institution
 from trainshed.config.load import load
 from trainshed.records import OnChange
 from trainshed.review import Effect, Review, review, review_many
+from trainshed.review.compare import Version, compare
 from trainshed.review.institution import key_changes
 
 BLOCK = (
@@ -103,6 +104,68 @@ CHANGES = {
 def test_a_changed_key_has_its_verdict(name: str, tmp_path: Path) -> None:
     old, new, verdict = CHANGES[name]
     assert files(tmp_path, old, new).verdict == verdict
+
+
+BARE_CHANGES = {
+    "more nodes": ("max_nodes: 4", "max_nodes: 5", Effect.LIVE),
+    "fewer nodes": ("max_nodes: 4", "max_nodes: 3", Effect.DRAINS_NODES),
+    "another type": (
+        "instance_type: p5en.48xlarge",
+        "instance_type: p5.48xlarge",
+        Effect.DRAINS_NODES,
+    ),
+    "another block": ("cr-0123456789abcdef0", "cr-0123456789abcdef1", Effect.DRAINS_NODES),
+    "block ends later": ("end: 2027-03-15", "end: 2027-03-16", Effect.LIVE),
+    "image": ("ami-0123456789abcdef0", "ami-0123456789abcdef1", Effect.DRAINS_NODES),
+    "scratch": ("max_nodes: 4", "max_nodes: 4\n      nvme_dir: /scratch", Effect.DRAINS_NODES),
+    "root disk": (
+        "max_nodes: 4",
+        "max_nodes: 4\n      root_volume: {gib: 300}",
+        Effect.DRAINS_NODES,
+    ),
+    "head node": (
+        "  login_nodes:",
+        "  head_node: {instance_type: m7i.4xlarge}\n  login_nodes:",
+        Effect.LIVE,
+    ),
+    "disk of the head node": (
+        "  login_nodes:",
+        "  head_node: {root_volume: {gib: 400}}\n  login_nodes:",
+        Effect.LIVE,
+    ),
+    "more login nodes": ("count: 2", "count: 3", Effect.LIVE),
+    "login type": ("instance_type: m7i.xlarge", "instance_type: m7i.2xlarge", Effect.LIVE),
+    "metrics": ("  slurm:", "  monitoring: {detailed: true}\n  slurm:", Effect.DRAINS_NODES),
+    "setting of Slurm": (
+        "slurm: {state_volume_gib: 100}",
+        "slurm: {state_volume_gib: 100, extra_slurm_settings: {MaxJobCount: 5000}}",
+        Effect.LIVE,
+    ),
+    "state disk": ("state_volume_gib: 100", "state_volume_gib: 200", Effect.LIVE),
+    "queue renamed": ("    train:", "    gpus:", Effect.REPLACES_NODES),
+    "nothing": ("name: bare", "name: bare", Effect.UNTOUCHED),
+}
+
+
+@pytest.mark.parametrize("name", BARE_CHANGES)
+def test_a_changed_key_of_a_bare_fleet_has_its_verdict(name: str, tmp_path: Path) -> None:
+    old, new, verdict = BARE_CHANGES[name]
+    text = KAIT.with_name("bare.yaml").read_text()
+    assert old in text
+    before, after = tmp_path / "before.yaml", tmp_path / "after.yaml"
+    before.write_text(text)
+    after.write_text(text.replace(old, new))
+    found = review(before, after)
+    assert found.verdict == verdict
+    assert "ParallelCluster" not in str(found.findings)
+
+
+def test_another_backend_is_another_cluster() -> None:
+    base = load(KAIT)
+    head = base.model_copy(update={"fleet": base.fleet.model_copy(update={"backend": "slurm"})})
+    versions = [Version(institution=each, is_file_only=True) for each in (base, head)]
+    (finding,) = compare("kait", *versions).findings
+    assert (finding.place, finding.effect) == ("fleet.backend", Effect.REFUSED)
 
 
 def test_a_new_end_of_a_block_is_live_and_on_the_timeline(tmp_path: Path) -> None:

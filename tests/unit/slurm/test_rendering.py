@@ -170,7 +170,7 @@ def test_a_job_whose_prolog_fails_is_not_held_and_nodes_are_looked_at() -> None:
     text = slurm_conf(HARDENED, [COMPUTE], HEAD)
     assert "SchedulerParameters=nohold_on_prolog_fail\n" in text
     assert "Prolog=/opt/trainshed/current/health/prolog.sh\n" in text
-    assert "HealthCheckInterval=60\nHealthCheckNodeState=ANY\n" in text
+    assert "HealthCheckInterval=65\nHealthCheckNodeState=ANY\n" in text
     bare = slurm_conf(HARDENED, [COMPUTE], replace(HEAD, prolog=None, health_check=None))
     assert "Prolog" not in bare and "HealthCheck" not in bare and "nohold" not in bare
 

@@ -1,0 +1,22 @@
+#!/bin/bash
+# usage: install_resume.sh [SHARED_DIR]    trainshed-resume on every user's PATH, and where its records go
+set -euo pipefail
+# shellcheck source=assets/node/common.sh
+source "$(dirname "$0")/common.sh"
+
+main() {
+  local shared=${1:-}
+  write_file /usr/local/bin/trainshed-resume 0755 root <<'PROGRAM'
+#!/bin/sh
+exec python3 -S -E /opt/trainshed/current/resume "$@"
+PROGRAM
+  if [[ -n $shared ]]; then
+    install -d -m 0755 "$shared/trainshed"
+    # Each user's jobs write here; nobody deletes what another one wrote.
+    install -d -m 1777 "$shared/trainshed/jobs"
+    write_file /etc/trainshed/records 0644 root <<<"$shared/trainshed"
+  fi
+  echo "install_resume: trainshed-resume is there${shared:+; records in $shared/trainshed}"
+}
+
+main "$@"

@@ -1,0 +1,78 @@
+"""The job that this runs in, as Slurm tells it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+_SECONDS = 30
+_BAD = ("down", "drain", "fail", "no_respond")
+
+
+class Job:
+    """The job around this process; outside of one nothing can be requeued.
+
+    Args:
+        environment: Variables of the process.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.id = environment.get("SLURM_JOB_ID", "")
+        self.restarts = int(environment.get("SLURM_RESTART_COUNT") or 0)
+        self._nodes = environment.get("SLURM_JOB_NODELIST", "")
+
+    def shown(self) -> dict[str, str]:
+        """Return what Slurm shows of the job; empty when it does not answer."""
+        said = _said("scontrol", "--oneliner", "show", "job", self.id) if self.id else ""
+        return dict(word.split("=", 1) for word in said.split() if "=" in word)
+
+    def bad_nodes(self) -> tuple[str, ...]:
+        """Return the nodes of the job that get no new jobs."""
+        said = _said("sinfo", "-ahNn", self._nodes, "-o", "%N %T") if self._nodes else ""
+        rows = {tuple(line.split()) for line in said.splitlines() if len(line.split()) == 2}
+        return tuple(sorted(name for name, state in rows if state.startswith(_BAD)))
+
+    def requeue(self) -> bool:
+        """Have Slurm end the job and queue it again; tell whether it agreed."""
+        return _run("scontrol", "requeue", self.id)[0] == 0
+
+
+class Diary:
+    """What happened to a job, a line of JSON each, for goodput; no diary is no fault.
+
+    Args:
+        directory: Folder of the fleet's records. None: nothing is noted.
+        job: Id of the job.
+    """
+
+    def __init__(self, directory: Path | None, job: str) -> None:
+        self._path = directory / f"{job}.jsonl" if directory and job else None
+
+    def write(self, line: str) -> None:
+        """Add a line."""
+        try:
+            if self._path is not None:
+                with self._path.open("a") as diary:
+                    diary.write(line + "\n")
+        except OSError:
+            self._path = None
+
+
+def _said(*command: str) -> str:
+    return _run(*command)[1]
+
+
+def _run(*command: Sequence[str] | str) -> tuple[int, str]:
+    try:
+        # Slurm's programs, found as the user's shell finds them.
+        done = subprocess.run(  # noqa: S603
+            [str(word) for word in command],
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return 1, ""
+    return done.returncode, done.stdout

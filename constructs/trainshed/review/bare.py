@@ -1,0 +1,68 @@
+"""What a changed key of the file does to a bare Slurm fleet, where its record tells it of another.
+
+The keeper on the head node drains what is outdated or too many, and waits for its jobs. Other keys
+do what their ``on_change`` says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .effects import Effect
+
+Verdict = tuple[Effect, str]
+
+_DRAINS = (
+    Effect.DRAINS_NODES,
+    "Each node finishes its jobs, then another one with the new setting takes its place.",
+)
+_FEWER = (Effect.DRAINS_NODES, "The nodes that are too many finish their jobs, then go.")
+_MORE = (Effect.LIVE, "More nodes join while jobs run.")
+_NEW_QUEUE = (Effect.LIVE, "A new queue; the others run on.")
+_NO_QUEUE = (
+    Effect.REPLACES_NODES,
+    "Its nodes are terminated at once, with their jobs: drain it before, with max_nodes: 1 left.",
+)
+_HEAD_STARTS = (
+    Effect.LIVE,
+    "The head node stops and starts as the new type: jobs run on, and none starts meanwhile.",
+)
+_NEW_HEAD = (
+    Effect.LIVE,
+    "Another head node takes over Slurm's state: jobs run on, and none starts meanwhile.",
+)
+_LOGIN = (Effect.LIVE, "Login nodes have it once they are replaced; jobs run on.")
+
+# Below fleet; the name of a queue or pool is left out.
+_OF_KEY: dict[tuple[str, ...], Verdict] = {
+    ("queues", "instance_type"): _DRAINS,
+    ("queues", "policies"): (Effect.LIVE, "Nodes have the new rights within minutes."),
+    ("head_node", "instance_type"): _HEAD_STARTS,
+    ("head_node", "root_volume"): _NEW_HEAD,
+    ("head_node", "ssh"): _NEW_HEAD,
+    ("image",): _DRAINS,
+    ("login_nodes", "instance_type"): _LOGIN,
+    ("monitoring", "detailed"): _DRAINS,
+}
+
+
+def verdict(path: tuple[str, ...], before: Any, after: Any) -> Verdict | None:
+    """Return what a changed key does and how; None where its record says it.
+
+    Args:
+        path: The key, from the top of the file.
+        before: Its value in the base; None where it had none.
+        after: Its value in the head; None where it goes.
+    """
+    if path[0] != "fleet":
+        return None
+    key = path[1:]
+    if key[0] == "queues" and len(key) == 2:
+        return _NEW_QUEUE if before is None else _NO_QUEUE if after is None else None
+    if key[0] == "queues" and key[2:] == ("max_nodes",):
+        return _MORE if after > before else _FEWER
+    if key[0] in ("queues", "login_nodes"):
+        key = (key[0], *key[2:])
+    return next(
+        (_OF_KEY[key[:end]] for end in range(len(key), 0, -1) if key[:end] in _OF_KEY), None
+    )

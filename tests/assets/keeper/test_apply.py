@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from assets.node.keeper.apply import Apply, ApplyError, Places
+from assets.node.keeper.document import generation
+from tests.assets.keeper.fleet import NOW
+
+DOCUMENT = '{"schema": 1}'
+WANTED = generation(DOCUMENT)
+
+
+@dataclass
+class Head:
+    """A head node's service and scripts."""
+
+    places: Places
+    state: str = "inactive"
+    result: str = "success"
+    answers: dict[str, tuple[int, str]] = field(default_factory=dict)
+    ran: list[str] = field(default_factory=list)
+
+    def __call__(self, command: Sequence[str]) -> tuple[int, str]:
+        if command[:2] == ("systemctl", "show"):
+            return 0, f"Result={self.result}\nActiveState={self.state}"
+        name = Path(command[0]).name
+        self.ran.append(name)
+        if name == "reconfigure.sh":
+            self.ran += sorted(path.name for path in Path(command[1]).iterdir())
+        return self.answers.get(name, (0, ""))
+
+
+@pytest.fixture
+def head(tmp_path: Path) -> Head:
+    places = Places(
+        *(tmp_path / name for name in ("fleet.json", "files", "slurm", "a/applied", "x"))
+    )
+    for place in (places.files, places.slurm):
+        place.mkdir()
+        for name in ("slurm.conf", "gres.conf", "cgroup.conf"):
+            (place / name).write_text("# old")
+    (places.files / "policy.json").write_text("{}")
+    return Head(places)
+
+
+def fetched(head: Head, text: str = DOCUMENT) -> None:
+    """Do what the head's boot does with a new document."""
+    head.places.document.write_text(text + "\n")
+    (head.places.files / "slurm.conf").write_text("# new")
+    head.state = "inactive"
+
+
+def test_a_new_document_is_fetched_by_the_boot_and_then_brought_to_slurm(head: Head) -> None:
+    apply = Apply(head.places, head)
+    assert not apply.step(WANTED, NOW)
+    assert head.ran == ["systemctl"]
+    head.state = "activating"
+    assert not apply.step(WANTED, NOW)
+    fetched(head)
+    assert apply.step(WANTED, NOW)
+    assert head.ran[1:] == [
+        *("reconfigure.sh", "cgroup.conf", "gres.conf", "slurm.conf"),
+        "slurm_accounts.py",
+    ]
+    assert apply.live == WANTED
+    head.ran.clear()
+    assert apply.step(WANTED, NOW) and Apply(head.places, head).step(WANTED, NOW)
+    assert head.ran == []
+
+
+def test_the_first_boot_is_waited_for_and_not_done_twice(head: Head) -> None:
+    head.state = "activating"
+    assert not Apply(head.places, head).step(WANTED, NOW)
+    fetched(head)
+    assert Apply(head.places, head).step(WANTED, NOW)
+    assert "systemctl" not in head.ran
+
+
+def test_slurm_is_left_alone_when_its_files_stay_the_same(head: Head) -> None:
+    fetched(head)
+    (head.places.files / "slurm.conf").write_text("# old")
+    assert Apply(head.places, head).step(WANTED, NOW)
+    assert head.ran == ["slurm_accounts.py"]
+
+
+@pytest.mark.parametrize(
+    ("script", "step"), [("reconfigure.sh", "slurm.conf"), ("slurm_accounts.py", "accounts")]
+)
+def test_what_is_refused_is_told_and_tried_again_after_a_while(
+    head: Head, script: str, step: str
+) -> None:
+    fetched(head)
+    head.answers[script] = (1, "slurmctld does not take these files: Invalid node names")
+    apply = Apply(head.places, head)
+    with pytest.raises(ApplyError) as refused:
+        apply.step(WANTED, NOW)
+    assert (refused.value.step, refused.value.reason) == (step, head.answers[script][1])
+    ran = list(head.ran)
+    with pytest.raises(ApplyError):
+        apply.step(WANTED, NOW + timedelta(minutes=1))
+    assert head.ran == ran and apply.live == ""
+    head.answers.clear()
+    assert apply.step(WANTED, NOW + timedelta(minutes=6))
+
+
+def test_the_old_document_after_a_refused_one_is_applied_at_once(head: Head) -> None:
+    fetched(head)
+    head.answers["reconfigure.sh"] = (1, "no")
+    apply = Apply(head.places, head)
+    with pytest.raises(ApplyError):
+        apply.step(WANTED, NOW)
+    head.answers.clear()
+    fetched(head, "old")
+    assert apply.step(generation("old"), NOW)
+
+
+def test_a_boot_that_does_not_end_well_is_told(head: Head) -> None:
+    apply = Apply(head.places, head)
+    assert not apply.step(WANTED, NOW)
+    head.result = "exit-code"
+    with pytest.raises(ApplyError, match="the head node's boot does not end well"):
+        apply.step(WANTED, NOW)

@@ -1,0 +1,365 @@
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assets.node.keeper import document
+from assets.node.keeper.act import Actor, Journal
+from assets.node.keeper.apply import Apply
+from assets.node.keeper.aws import AwsError
+from assets.node.keeper.decide import EndJobs, Fence, Remove
+from assets.node.keeper.first_job import FirstJob
+from assets.node.keeper.loop import Keeper
+from assets.node.keeper.probe import Probe
+from assets.node.keeper.slurm import Slurm, SlurmError
+from assets.node.keeper.view import Group, Instance, Replacement
+from tests.assets.keeper.fleet import NOW, Fleet, id_of, name_of
+
+KEEPER = Path(__file__).parents[3] / "assets" / "node" / "keeper"
+TEXT = json.dumps(
+    {
+        "schema": 1,
+        "cluster": "kait",
+        "queues": {"train": {"asg": "kait-train", "version": "2", "nodes": 4, "gpus": 8}},
+    }
+)
+
+
+class Cloud:
+    """AWS as a dictionary; ``down`` names calls that fail."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet = fleet
+        self.values: dict[str, tuple[str, datetime]] = {"fleet": (TEXT, NOW)}
+        self.down: set[str] = set()
+        self.did: list[tuple[Any, ...]] = []
+        self.statuses: list[dict[str, Any]] = []
+        self.records: dict[str, dict[str, Any]] = {}
+
+    def _do(self, name: str, *what: Any) -> None:
+        if name in self.down:
+            raise AwsError(f"{name} was throttled")
+        if what:
+            self.did.append((name, *what))
+
+    def parameters(self) -> dict[str, tuple[str, datetime]]:
+        self._do("parameters")
+        return self.values
+
+    def put_status(self, text: str) -> None:
+        self._do("put_status")
+        self.statuses.append(json.loads(text))
+
+    def failures(self) -> dict[str, dict[str, Any]]:
+        self._do("failures")
+        return self.records
+
+    def forget_failures(self, instances: Sequence[str]) -> None:
+        self._do("forget_failures", *instances)
+
+    def groups(self, names: Sequence[str]) -> dict[str, Group]:
+        self._do("groups")
+        return dict(self.fleet.view.groups or {})
+
+    def instances(self) -> dict[str, Instance] | None:
+        self._do("instances")
+        return dict(self.fleet.instances)
+
+    def ended(self, instance: str) -> bool:
+        self._do("ended", instance)
+        return True
+
+    def failed_launch(self, group: str, now: datetime) -> str:
+        self._do("failed_launch", group)
+        return "InsufficientInstanceCapacity"
+
+    def fence(self, instance: str) -> None:
+        self._do("fence", instance)
+        self.fleet.state("shutting-down", int(instance[-1]))
+
+    def terminate(self, instance: str, decrement: bool) -> None:
+        self._do("terminate", instance, decrement)
+
+    def set_desired(self, group: str, capacity: int) -> None:
+        self._do("set_desired", group, capacity)
+
+
+class Programs:
+    """Slurm's programs over a fleet; its jobs are lines of squeue's columns."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet = fleet
+        self.jobs: list[tuple[str, str]] = []
+        self.ran: list[str] = []
+        self.down = False
+
+    def __call__(self, command: Sequence[str], text: str) -> str:
+        if self.down:
+            raise SlurmError("connect failure")
+        if command[:3] == ("scontrol", "--oneliner", "show"):
+            if command[3] == "job":
+                return "JobState=COMPLETED Reason=None"
+            return "".join(
+                f"NodeName={node.name} NodeAddr={node.address} State={'+'.join(sorted(node.flags))}"
+                f" Reason={node.reason} [root@now]\n"
+                for node in self.fleet.slurm.values()
+            )
+        if command[0] == "squeue":
+            return "".join(
+                f"{id:<24}{state:<16}{'N/A':<24}{'N/A':<24}{'1-0':<24}{'(null)':<64}\n"
+                for id, state in self.jobs
+            )
+        self.ran.append(" ".join(command))
+        return "7\n" if command[0] == "sbatch" else ""
+
+
+class Live(Apply):
+    """Says that a document is live."""
+
+    live = document.generation(TEXT)
+
+
+class World:
+    """A keeper with all that it sees."""
+
+    def __init__(self, fleet: Fleet, path: Path) -> None:
+        self.fleet = fleet
+        self.cloud, self.programs = Cloud(fleet), Programs(fleet)
+        self.silent: set[str] = set()
+        self.path, self.seconds = path, 0.0
+        self.restart()
+
+    def restart(self) -> None:
+        self.keeper = Keeper(
+            self.cloud,
+            Slurm(self.programs),
+            Live(),
+            Probe(lambda node: node.name not in self.silent),
+            Journal(self.path / "replacements.jsonl"),
+            clock=lambda: self.seconds,
+            now=lambda: NOW + timedelta(seconds=self.seconds),
+            slurmdbd=("127.0.0.1", 9),
+            send=lambda cluster, found: None,
+        )
+
+    def rounds(self, count: int = 1) -> dict[str, Any]:
+        for _ in range(count):
+            self.seconds += 10
+            self.keeper.round()
+        return self.cloud.statuses[-1] if self.cloud.statuses else {}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(Fleet(), tmp_path)
+
+
+def test_the_first_job_runs_once_and_is_remembered_by_the_status(world: World) -> None:
+    # A round's status is written before its slowest part, so the fleet is ready a round later.
+    assert world.rounds(3)["phase"] == "ready"
+    assert [command for command in world.programs.ran if "sbatch" in command] != []
+    submitted = len(world.programs.ran)
+    world.cloud.values["status"] = (json.dumps(world.cloud.statuses[-1]), NOW)
+    world.restart()
+    assert world.rounds(3)["first_job"]["state"] == "COMPLETED"
+    assert len(world.programs.ran) == submitted
+
+
+def test_a_status_is_told_when_it_changes_and_each_minute(world: World) -> None:
+    world.rounds(3)
+    told = len(world.cloud.statuses)
+    world.rounds(4)
+    assert len(world.cloud.statuses) == told
+    world.rounds(3)
+    assert len(world.cloud.statuses) == told + 1
+
+
+def test_silence_counts_from_round_to_round_and_not_by_the_clock(world: World) -> None:
+    world.rounds(3)
+    world.silent = {name_of(1)}
+    world.rounds()
+    world.seconds += 3600  # the head node was stopped meanwhile
+    world.rounds()
+    assert world.cloud.did == []
+    world.rounds(11)
+    assert ("fence", id_of(1)) in world.cloud.did
+
+
+@pytest.mark.parametrize("part", ["groups", "instances"])
+def test_without_an_answer_of_aws_a_lost_node_is_only_told(world: World, part: str) -> None:
+    world.rounds(3)
+    world.cloud.down = {part}
+    world.silent = {name_of(1)}
+    assert world.rounds(20)["phase"] == "waiting"
+    assert world.cloud.did == []
+    world.cloud.down = set()
+    world.rounds()
+    assert world.cloud.did == [("fence", id_of(1))]
+
+
+def test_without_slurm_nothing_is_done(world: World) -> None:
+    world.rounds(3)
+    world.programs.down = True
+    world.fleet.state("terminated", 1)
+    assert world.rounds(20)["reason"] == "nodes cannot be read: connect failure"
+    assert world.cloud.did == []
+
+
+def test_without_parameters_the_last_document_holds_and_takes_nobody_away(world: World) -> None:
+    world.rounds(3)
+    world.cloud.down = {"parameters", "put_status"}
+    world.fleet.desired = 6
+    world.silent = {name_of(1)}
+    world.rounds(14)
+    assert [call for call in world.cloud.did if call[0] != "failed_launch"] == [("fence", id_of(1))]
+
+
+def test_a_keeper_that_never_saw_a_document_waits(world: World) -> None:
+    world.cloud.values.clear()
+    assert world.rounds(2) == {}
+    world.cloud.values["fleet"] = ("{}", NOW)
+    assert world.rounds(2) == {}
+
+
+def test_the_hours_replacements_outlive_a_restart(world: World) -> None:
+    world.rounds(3)
+    world.silent = {name_of(1)}
+    for _ in range(6):
+        world.restart()
+        world.fleet.state("running", 1)
+        world.rounds(14)
+    assert world.cloud.did == [("fence", id_of(1))] * 4
+    assert "4 nodes were replaced within an hour" in world.rounds()["reason"]
+
+
+def test_a_node_that_ec2_has_forgotten_is_asked_for_by_its_id(world: World) -> None:
+    del world.fleet.instances[id_of(1)]
+    world.silent = {name_of(1)}
+    world.rounds(60)
+    assert world.cloud.did == []
+    world.rounds(3)
+    assert ("ended", id_of(1)) in world.cloud.did
+    assert any(f"nodename={name_of(1)} state=down" in ran for ran in world.programs.ran)
+
+
+def test_the_record_of_a_terminated_instance_is_deleted(world: World) -> None:
+    world.cloud.records = {id_of(1): {}, id_of(2): {}, "i-other": {}}
+    world.fleet.state("terminated", 1)
+    world.rounds()
+    assert world.cloud.did == [("forget_failures", id_of(1))]
+
+
+def test_why_instances_are_missing_is_asked_now_and_then(tmp_path: Path) -> None:
+    fleet = Fleet(4, have=3)
+    fleet.desired = 4
+    world = World(fleet, tmp_path)
+    assert "InsufficientInstanceCapacity" in world.rounds(6)["reason"]
+    assert world.cloud.did == [("failed_launch", "kait-train")] * 2
+
+
+def test_the_command_of_a_deletion_gives_jobs_time_from_its_age(world: World) -> None:
+    world.fleet.busy(1)
+    world.cloud.values["command"] = ('{"drain": true, "grace_seconds": 600}', NOW)
+    status = world.rounds()
+    assert (status["phase"], status["reason"]) == (
+        "waiting",
+        "jobs on 1 nodes have until 2026-11-29T12:10:00+00:00",
+    )
+    world.cloud.values["command"] = ("nonsense", NOW)
+    assert world.rounds()["step"] != "drain"
+
+
+def acted(world: World, *actions: Any, **changes: Any) -> list[str]:
+    slurm = Slurm(world.programs)
+    actor = Actor(slurm, world.cloud, Journal(world.path / "r"), lambda told, **more: None)
+    world.programs.ran.clear()
+    actor.act(replace(world.fleet.view, **changes), actions)
+    return world.programs.ran
+
+
+def test_a_node_is_forgotten_only_once_its_jobs_have_ended_everywhere(world: World) -> None:
+    remove, name = Remove(name_of(1), id_of(1)), name_of(1)
+    world.programs.jobs = [("7", "RUNNING")]
+    assert acted(world, remove) == [
+        f"scontrol update nodename={name} state=down reason=trainshed: instance {id_of(1)} is gone"
+    ]
+    world.fleet.node(1, "DOWN")
+    world.programs.jobs = [("7", "COMPLETING")]
+    assert acted(world, remove) == []
+    world.programs.jobs = []
+    assert acted(world, remove) == [f"scontrol delete nodename={name}"]
+
+
+def test_jobs_end_after_their_warning_and_are_requeued_or_cancelled(world: World) -> None:
+    world.programs.jobs = [("7", "RUNNING"), ("8", "PENDING")]
+    end = EndJobs((name_of(1),), NOW + timedelta(minutes=10), requeue=True)
+    assert [ran.split()[:3] for ran in acted(world, end)] == [["scontrol", "update", "jobid=7"]]
+    late = NOW + timedelta(minutes=9)
+    assert acted(world, end, now=late) == ["scontrol requeue 7"]
+    cancel = replace(end, requeue=False)
+    assert acted(world, cancel, now=NOW + timedelta(minutes=10)) == ["scancel 7"]
+
+
+def test_an_action_that_fails_keeps_no_other_from_being_done(world: World) -> None:
+    world.cloud.down = {"fence"}
+    world.programs.jobs = []
+    world.fleet.node(2, "DOWN")
+    ran = acted(world, Fence(id_of(1), "train", "x"), Remove(name_of(2), id_of(2)))
+    assert ran == [f"scontrol delete nodename={name_of(2)}"]
+
+
+def test_a_journal_that_was_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "keeper" / "r.jsonl")
+    journal.write(Replacement(NOW - timedelta(hours=2), "train", "old"))
+    journal.write(Replacement(NOW, "train", "x"))
+    with (tmp_path / "keeper" / "r.jsonl").open("a") as file:
+        file.write('{"at": "2026')
+    assert journal.read(NOW) == (Replacement(NOW, "train", "x"),)
+
+
+@pytest.mark.parametrize(
+    ("told", "done", "failed"),
+    [
+        (None, False, False),
+        ({"ids": [1], "state": "PENDING Resources"}, False, False),
+        ({"ids": [1], "state": "COMPLETED"}, True, False),
+        ({"ids": [1], "state": "TIMEOUT"}, False, True),
+    ],
+)
+def test_how_the_first_job_stands(told: Any, done: bool, failed: bool) -> None:
+    job = FirstJob(Slurm(), told)
+    assert (job.done, job.failed) == (done, failed)
+
+
+def test_it_starts_as_the_unit_starts_it_and_says_what_it_cannot_read(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(KEEPER), "--once"],
+        env={
+            "TRAINSHED_CLUSTER": "kait",
+            "TRAINSHED_REGION": "us-east-2",
+            "TRAINSHED_STATE_DIR": str(tmp_path),
+            "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
+            "AWS_ACCESS_KEY_ID": "testing",
+            "AWS_SECRET_ACCESS_KEY": "testing",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    said = [json.loads(line)["keeper"] for line in done.stdout.splitlines()]
+    assert said == ["cannot read", "no document"]
+
+
+@pytest.mark.parametrize("path", sorted(KEEPER.glob("*.py")), ids=lambda path: path.stem)
+def test_python_3_10_can_read_it(path: Path) -> None:
+    ast.parse(path.read_text(), feature_version=(3, 10))

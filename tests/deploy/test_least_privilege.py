@@ -1,0 +1,161 @@
+"""One life of the full example under IAM's enforcement, and each statement of its roles taken away.
+
+The emulator writes down what each role asked for. A statement is needed if without it one of those
+requests, or one that an AWS service makes in the role's name, would be denied. That is evaluated
+for each statement, and tried on the running stack for one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.assets.slack_notifier.slack_server import SlackServer
+from tests.deploy import account
+from tests.deploy.cdk import CdkError, bootstrap, of
+from tests.deploy.emulator.process import ACCOUNT, REGION, ROOT, Emulator
+from tests.deploy.privileges import Demand, Statement, demands, needless, statements
+from tests.deploy.waiting import wait_until
+
+STACKS = ("full-foundation", "full-cluster")
+# ParallelCluster and the CloudFormation of its own stack ask for these, which the stand-in does
+# not. tests/peers/pcluster has what the real one calls; the golden templates have the statements.
+OF_PARALLELCLUSTER = {
+    *("Alarms", "Ec2Read", "Ec2Terminate", "Ec2Write", "FileSystems", "Functions", "LogGroups"),
+    *("LoginBalancers", "LoginGroups", "LoginRead", "LoginServiceRoles", "Logs", "OwnersRead"),
+    *("PolicyRead", "Profiles", "ReservationGroups", "RoleAttach", "RoleDetach", "RoleKeep"),
+    *("RolePass", "RoleWrite", "ScriptBuckets", "Scripts", "Secrets", "Tables", "Watch"),
+}
+
+
+@dataclass
+class Life:
+    """What a life left: roles' statements, and what was asked in their names."""
+
+    statements: list[Statement]
+    demands: list[Demand]
+    slack: str
+    refusal: str
+    """What CloudFormation said of an update without one statement."""
+
+
+@pytest.fixture(scope="module")
+def life(tmp_path_factory: pytest.TempPathFactory, lambda_sdk: Path) -> Iterator[Life]:
+    """A full example: bootstrapped, deployed, alarmed, updated and destroyed under enforcement."""
+    work = tmp_path_factory.mktemp("enforced")
+    document = yaml.safe_load((ROOT / "institutions" / "full.yaml").read_text())
+    document["termination_protection"] = False
+    running = Emulator(work, enforce=True, NODE_PATH=str(lambda_sdk))
+    with running as emulator, SlackServer() as slack:
+        bootstrap(emulator, REGION)
+        mirror = ("full-mirror", "parallelcluster/3.16.1/lambda-layer.zip")
+        account.publish_layer(emulator, REGION, mirror)
+        document["alerts"]["slack_secret_arn"] = emulator.client("secretsmanager").create_secret(
+            Name="full/slack", SecretString=slack.api_secret()
+        )["ARN"]
+        of(emulator, work, document).deploy()
+        alarm = next(
+            id
+            for logical, id in account.physical_ids(emulator, STACKS[1]).items()
+            if logical.startswith("AlertsFsxDiskFull")
+        )
+        emulator.client("cloudwatch").set_alarm_state(
+            AlarmName=alarm, StateValue="ALARM", StateReason="below the threshold"
+        )
+        message = wait_until(lambda: slack.messages, "message in Slack")[0].text
+        roles = own_roles(emulator)
+        held = statements(emulator, roles)
+        of_services = asked_by_services(emulator)
+        document["tags"] = {"CostCentre": "1"}
+        of(emulator, work, document).deploy(STACKS[1], options=["--exclusively"])
+        asked = demands(emulator.demands, roles)
+        take_away(emulator, next(each for each in held if each.name.endswith(" Look")))
+        document["tags"] = {"CostCentre": "2"}
+        with pytest.raises(CdkError) as refused:
+            of(emulator, work, document).deploy(STACKS[1], options=["--exclusively"])
+        yield Life(held, [*asked, *of_services], message, str(refused.value))
+
+
+def own_roles(emulator: Emulator) -> list[str]:
+    """Return the roles whose policies are ours, without those of the CDK's own framework."""
+    names = [each["RoleName"] for each in emulator.client("iam").list_roles()["Roles"]]
+    return [name for name in names if name.startswith("full-") and "Framework" not in name]
+
+
+def take_away(emulator: Emulator, statement: Statement) -> None:
+    """Leave a policy without one of its statements."""
+    client = emulator.client("iam")
+    arn = f"arn:aws:iam::{ACCOUNT}:policy/{statement.policy}"
+    nothing = {"Effect": "Allow", "Action": "s3:ListAllMyBuckets", "Resource": "*"}
+    rest = json.dumps({"Version": "2012-10-17", "Statement": [nothing]})
+    client.create_policy_version(PolicyArn=arn, PolicyDocument=rest, SetAsDefault=True)
+
+
+def asked_by_services(emulator: Emulator) -> list[Demand]:
+    """Return what AWS's services ask in the names of roles; the emulator does it by itself.
+
+    Sources, read 2026-11-29: VPC user guide "IAM role for publishing flow logs"; Lambda guide
+    "Using Lambda with Amazon SQS", "Sending function logs"; SNS guide "Managing encryption keys";
+    EventBridge Scheduler guide "Configuring a dead-letter queue".
+    """
+    foundation, cluster = STACKS
+    place = f"{REGION}:{ACCOUNT}"
+
+    def find(stack: str, type: str, start: str) -> str:
+        ids = account.physical_ids(emulator, stack, type=type)
+        return next(id for logical, id in ids.items() if logical.startswith(start))
+
+    def log(stack: str, start: str) -> str:
+        group = find(stack, "Logs::LogGroup", start)
+        return f"arn:aws:logs:{place}:log-group:{group}:log-stream:one"
+
+    def queue(start: str) -> str:
+        url = find(cluster, "SQS::Queue", start)
+        return f"arn:aws:sqs:{place}:{url.rpartition('/')[2]}"
+
+    def role(stack: str, start: str) -> str:
+        return find(stack, "IAM::Role", start)
+
+    notifier, scheduler = role(cluster, "AlertsNotifier"), role(cluster, "AlertsBlockBlockNotices")
+    key = f"arn:aws:kms:{place}:key/{find(cluster, 'KMS::Key', 'AlertsKey')}"
+    provider_log = log(cluster, "ClusterFleetProviderLog")
+    flow_log = log(foundation, "NetworkVpcFlowLogs")
+    rows = [
+        (role(foundation, "NetworkVpcFlowLogRole"), "logs:PutLogEvents", flow_log),
+        (notifier, "logs:PutLogEvents", log(cluster, "AlertsNotifierLog")),
+        (notifier, "sqs:ReceiveMessage", queue("AlertsNotifierQueue")),
+        # Of the notifier itself, with a message that Slack refuses for good.
+        (notifier, "sqs:SendMessage", queue("AlertsNotifierDeadLetters")),
+        (scheduler, "sns:Publish", find(cluster, "SNS::Topic", "AlertsTopic")),
+        (scheduler, "kms:GenerateDataKey", key),
+        (scheduler, "sqs:SendMessage", queue("AlertsNotifierDeadLetters")),
+        (role(cluster, "ClusterFleetProviderOnEventRole"), "logs:PutLogEvents", provider_log),
+        (role(cluster, "ClusterFleetProviderIsCompleteRole"), "logs:PutLogEvents", provider_log),
+    ]
+    return [Demand(name, action, resource, {}, {}) for name, action, resource in rows]
+
+
+def test_the_whole_life_is_allowed(life: Life) -> None:
+    assert "full" in life.slack
+
+
+def test_each_demand_of_a_service_is_allowed(life: Life) -> None:
+    for demand in (each for each in life.demands if not each.keys):
+        own = [each for each in life.statements if each.role == demand.role]
+        assert demand.allowed_by(own), demand
+
+
+def test_each_statement_is_needed_by_something_that_was_asked(life: Life) -> None:
+    left = needless(life.statements, life.demands)
+    told = {each.name.rpartition(" ")[2] for each in left if "Provider" in each.policy}
+    assert told == OF_PARALLELCLUSTER
+    assert [each.name for each in left if "Provider" not in each.policy] == []
+
+
+def test_without_a_statement_a_deployment_fails_and_says_which(life: Life) -> None:
+    assert "not authorized to perform: cloudformation:DescribeStacks" in life.refusal
