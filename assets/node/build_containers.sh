@@ -26,7 +26,7 @@ main() {
   make --silent -C "$work/enroot" install prefix=/usr sysconfdir=/etc "DESTDIR=$out.new/root" >"$work/log" 2>&1 ||
     fail "Enroot does not build: $(tail -n 3 "$work/log" | paste -s -d ' ')"
   # Its configuration names the directories of the node, not those of the build.
-  grep -rlF "$out.new/root" "$out.new/root" | xargs --no-run-if-empty sed -i "s#$out.new/root##g"
+  { grep -rlF "$out.new/root" "$out.new/root" || true; } | xargs --no-run-if-empty sed -i "s#$out.new/root##g"
   make --silent -C "$work/pyxis" install prefix=/usr/local "DESTDIR=$out.new/root" >"$work/log" 2>&1 ||
     fail "Pyxis does not build: $(tail -n 3 "$work/log" | paste -s -d ' ')"
   slurm_version >"$out.new/slurm-version"

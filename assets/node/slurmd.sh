@@ -7,7 +7,9 @@ set -euo pipefail
 # shellcheck source=assets/node/common.sh
 source "$(dirname "$0")/common.sh"
 
-readonly PORT=6817 WAIT_SECONDS=60 LOG=/var/log/slurm/slurmd.log
+readonly PORT=6817 LOG=/var/log/slurm/slurmd.log
+readonly WAIT_SECONDS=900   # the head node may still boot
+readonly REFUSED_SECONDS=20 # a refusal that stays is none of a head node that starts
 
 main() {
   local name=$1 host=$2 conf=$3
@@ -35,27 +37,54 @@ KillMode=process
 Restart=on-failure
 RestartSec=5
 UNIT
-  ensure_running slurmd.service
-  retry "$WAIT_SECONDS" joined "$name" >/dev/null || fail "$name does not join the cluster at $host: $(last_words)"
+  if [[ $CHANGED == yes ]]; then
+    systemctl daemon-reload
+    systemctl restart --no-block slurmd.service
+  else
+    systemctl start --no-block slurmd.service
+  fi
+  wait_joined "$name" "$host"
   echo "slurmd: $name has joined"
+}
+
+wait_joined() {
+  local name=$1 host=$2 end=$((SECONDS + WAIT_SECONDS)) refused_since=""
+  until joined "$name"; do
+    ((SECONDS < end)) || fail "$name does not join the cluster at $host: $(last_words)"
+    if refused; then
+      : "${refused_since:=$SECONDS}"
+      ((SECONDS - refused_since < REFUSED_SECONDS)) || fail "the head node $host refuses the" \
+        "credentials of $name: another munge key, or a clock that is off"
+    else
+      refused_since=""
+    fi
+    sleep 1
+  done
 }
 
 joined() {
   # The client commands find what slurmd fetched.
-  scontrol --oneliner show node "$1" | grep -E ' State=(IDLE|MIXED|ALLOCATED|COMPLETING|[A-Z]*\+DRAIN)' | grep -qvE 'NOT_RESPONDING|State=[A-Z]*\*'
+  timeout 10 scontrol --oneliner show node "$1" 2>/dev/null |
+    grep -E ' State=(IDLE|MIXED|ALLOCATED|COMPLETING|[A-Z]*\+DRAIN)' |
+    grep -qvE 'NOT_RESPONDING|State=[A-Z]*\*'
+}
+
+refused() {
+  said | grep -qiE 'authentication|munge|credential'
+}
+
+said() {
+  journalctl --unit slurmd --since "-15s" --output cat --no-pager
+  if [[ -f $LOG && -n $(find "$LOG" -newermt '-15 seconds') ]]; then
+    tail -n 5 "$LOG"
+  fi
 }
 
 last_words() {
-  local words
-  words=$(
+  {
     journalctl --unit slurmd --lines 20 --output cat --no-pager
     tail -n 20 "$LOG" 2>/dev/null
-  )
-  if grep -qiE 'authentication|munge|credential' <<<"$words"; then
-    echo "the head node refuses this node's credentials: another munge key, or a clock that is off"
-    return
-  fi
-  grep -iE 'error|fatal' <<<"$words" | tail -n 2 | paste -s -d ' '
+  } | grep -iE 'error|fatal' | tail -n 2 | paste -s -d ' '
 }
 
 main "$@"

@@ -40,6 +40,18 @@ def statuses(emulator: Emulator, *stacks: str, region: str = REGION) -> list[str
     return [client.describe_stacks(StackName=each)["Stacks"][0]["StackStatus"] for each in stacks]
 
 
+def failures(emulator: Emulator, stack: str, *, region: str = REGION) -> list[str]:
+    """Return the reasons of all failures in the events of a stack."""
+    client = emulator.client("cloudformation", region)
+    pages = client.get_paginator("describe_stack_events").paginate(StackName=stack)
+    return [
+        each.get("ResourceStatusReason", "")
+        for page in pages
+        for each in page["StackEvents"]
+        if each["ResourceStatus"].endswith("FAILED")
+    ]
+
+
 def exists(emulator: Emulator, stack: str, *, region: str = REGION) -> bool:
     """Tell whether there is a stack of a name."""
     pages = emulator.client("cloudformation", region).get_paginator("list_stacks").paginate()

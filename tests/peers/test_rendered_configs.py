@@ -188,8 +188,21 @@ def test_parallelcluster_accepts_every_example(path: Path) -> None:
         for name, queue in fleet.queues.items()
         if queue.instance_type not in institution.instance_types
     }
-    known = fleet.model_copy(update={"queues": queues})
+    known = fleet.model_copy(update={"queues": queues, "accounting": database_of(institution)})
     assert refused({path.stem: case(known, institution.region)}) == {}
+
+
+def database_of(institution: Institution) -> AccountingDatabase | None:
+    """Return the accounting database of an institution as it is once it is made."""
+    given = institution.fleet.accounting
+    if given is None or given.create is None:
+        return given
+    region, account = institution.region, institution.account
+    return given.made(
+        host="db.example.edu",
+        password_secret_arn=f"arn:aws:secretsmanager:{region}:{account}:secret:db-AbCdEf",
+        client_security_group_id=GROUP,
+    )
 
 
 def test_parallelcluster_accepts_accounting_ssh_and_an_isolated_network() -> None:

@@ -185,8 +185,9 @@ class KeptFleet:
         extra = {key: v for key, v in LAB_SETTINGS.items() if key != "SlurmdTimeout"}
         version = self.cluster.version
         # The scripts of a real node are in tests/slurm/fleet.
-        scripts: dict[str, None] = {"prolog": None, "health_check": None}
-        bare = BareCluster("kait", "head", slurm_version=version, extra=extra, **scripts)
+        bare = BareCluster(
+            "kait", "head", slurm_version=version, extra=extra, prolog=None, health_check=None
+        )
         return slurm_conf(self.policy, [GROUP], bare)
 
     @property

@@ -210,9 +210,9 @@ def _fill(event: Event) -> Answer:
                 f"queue {queue.name}: {queue.reservation_id} is {state}; "
                 "put the id of a reservation that is still to come, or active, in its place"
             )
-        open = (queue.start or now) <= now < (queue.drain or datetime.max.replace(tzinfo=UTC))
+        begun = (queue.start or now) <= now < (queue.drain or datetime.max.replace(tzinfo=UTC))
         lacks = groups[queue.group]["DesiredCapacity"] < queue.nodes
-        if open and lacks and state == "active":
+        if begun and lacks and state == "active":
             _log(event, "raising", queue=queue.name, nodes=str(queue.nodes))
             _client("autoscaling").set_desired_capacity(
                 AutoScalingGroupName=queue.group, DesiredCapacity=queue.nodes, HonorCooldown=False

@@ -8,7 +8,7 @@ from typing import Any
 
 FILES_DIR = "/etc/trainshed/files"
 PACKAGES_DIR = "/opt/trainshed/packages"
-_CLOCK_SECONDS = "120"
+_CLOCK_SECONDS = "30"
 _APT_SECONDS = "600"
 
 

@@ -142,16 +142,17 @@ class Apply:
                 for path in Path(new).iterdir()
             )
             if not same:
-                self._must("slurm.conf", "reconfigure.sh", new, str(places.slurm))
-        policy = str(places.files / "policy.json")
+                script = str(places.scripts / "reconfigure.sh")
+                self._must("slurm.conf", script, new, str(places.slurm))
+        accounts, policy = places.scripts / "slurm_accounts.py", places.files / "policy.json"
         # Once more, since new partitions may have made resources known.
-        self._must("accounts", "slurm_accounts.py", "apply", policy)
+        self._must("accounts", "/usr/bin/python3", str(accounts), "apply", str(policy))
 
-    def _must(self, step: str, script: str, *arguments: str) -> None:
-        code, said = self._run((str(self._places.scripts / script), *arguments))
+    def _must(self, step: str, *command: str) -> None:
+        code, said = self._run(command)
         if code:
             raise ApplyError(
                 step,
-                said[-600:] or f"{script} ended with {code}",
+                said[-600:] or f"{command} ended with {code}",
                 "mend the policy and deploy again; until then the cluster runs as before",
             )

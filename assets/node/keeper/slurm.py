@@ -17,7 +17,7 @@ FIRST_JOB = "trainshed-first-job"
 PARTITION = "trainshed"
 SECONDS = 20
 _WIDTHS = (24, 16, 24, 24, 24, 64)
-_COLUMNS = ("JobID", "State", "EligibleTime", "EndTime", "TimeLimit", "AdminComment")
+_COLUMNS = ("JobID", "State", "EligibleTime", "EndTime", "TimeLimit", "admin_comment")
 _LIMIT = "trainshed: time limit was "
 
 

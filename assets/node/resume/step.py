@@ -53,6 +53,7 @@ class Runner:
         self._plan, self._job, self._diary = plan, job, diary
         self._child: subprocess.Popen[bytes] | None = None
         self._asked: set[int] = set()
+        self._last: Path | None = None
         self._state = plan.checkpoints / STATE
         self.stop_file = plan.checkpoints / f".stop-{job.id or os.getpid()}"
 
@@ -70,16 +71,18 @@ class Runner:
             if decision == AGAIN:
                 continue
             self.stop_file.unlink(missing_ok=True)
-            if decision == REQUEUE and self._job.requeue():
-                # Slurm ends this process; if it does not, the job must not look done.
-                time.sleep(_REQUEUED_SECONDS)
+            if decision == REQUEUE:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                if self._job.requeue():
+                    # Slurm ends this process; if it does not, the job must not look done.
+                    time.sleep(_REQUEUED_SECONDS)
             return code if code or decision != REQUEUE else 1
 
     def _newest(self) -> Path | None:
-        path, passed = newest(self._plan.checkpoints)
+        self._last, passed = newest(self._plan.checkpoints)
         for each in passed:
             self._tell("passed over", each.fault, checkpoint=each.path.name)
-        return path
+        return self._last
 
     def _once(self, start: Path | None) -> int:
         place = str(start or "")
@@ -152,6 +155,8 @@ class Runner:
         self._diary.write(json.dumps({**entry, **self._saved()}))
 
     def _saved(self) -> dict[str, int]:
-        """Return when the newest complete checkpoint was written, for goodput."""
-        path, _ = newest(self._plan.checkpoints)
-        return {"saved_at": int(path.stat().st_mtime)} if path else {}
+        """Return when the newest complete checkpoint was written, as far as was looked."""
+        try:
+            return {"saved_at": int(self._last.stat().st_mtime)} if self._last else {}
+        except OSError:
+            return {}  # its owner has removed it

@@ -1,8 +1,8 @@
 """The file ``.metadata`` of a torch.distributed.checkpoint, read without torch.
 
-It is a pickle. Nothing of it is run: what it names becomes an empty stand-in, and only what it says
-of files is looked at (torch/distributed/checkpoint, ``_StorageInfo``: relative_path, offset, length;
-PyTorch 2.9, read 2026-11-29).
+It is a pickle. Nothing of it is run: what it names becomes an empty stand-in, and only what it
+says of files is looked at (``_StorageInfo`` of torch/distributed/checkpoint/filesystem.py:
+relative_path, offset, length; read 2026-11-29).
 """
 
 from __future__ import annotations

@@ -157,7 +157,8 @@ class Watches(Construct):
             prefix: Begins the construct ids where several pools are watched.
         """
         self.add_alarm(fleet_alarms.of_login_pool(group_name), prefix=prefix)
-        self.watch_group(f"{prefix}LoginGroup", group_name)
+        # Not "Group": the queue x-login has XLoginGroup.
+        self.watch_group(f"{prefix}LoginNodes", group_name)
 
     def watch_group(self, id: str, group_name: str) -> None:
         """Tell of instances that an Auto Scaling group could not launch or end."""

@@ -94,8 +94,9 @@ def _replaced(change: ResourceChange) -> Iterator[Finding]:
     may = "may make" if change.action is Action.MAY_BE_REPLACED else "makes"
     cause = f"CloudFormation {may} a new one, since {why} cannot change in place."
     if noun is None:
-        if (change.resource_type, change.action) == IN_PLACE:
-            yield _finding(change, Effect.LIVE, f"{why}: {STARTS_AGAIN}", before, after)
+        if change.action is Action.MAY_BE_REPLACED and _stays(change):
+            effect, words = IN_PLACE[change.resource_type]
+            yield _finding(change, effect, f"{why}: {words}", before, after)
         elif change.resource_type in REPLACED:
             effect, words = REPLACED[change.resource_type]
             yield _finding(change, effect, f"{cause} {words}", before, after)
@@ -157,10 +158,28 @@ REMOVED = {
     "AWS::SNS::Topic": "Its subscribers hear nothing more.",
     "AWS::SQS::Queue": "Messages that wait in it are lost.",
 }
-# CloudFormation's documentation of AWS::EC2::Instance, read 2026-11-29: these properties take a
-# stop and a start where the root disk is an EBS volume, as of every image since EC2's first years.
-IN_PLACE = ("AWS::EC2::Instance", Action.MAY_BE_REPLACED)
-STARTS_AGAIN = "the instance stops and starts again. Jobs run on; on a head node none starts."
+
+
+def _stays(change: ResourceChange) -> bool:
+    """Tell whether what CloudFormation may replace stays.
+
+    CloudFormation's documentation of the two, read 2026-11-29: an instance stops and starts where
+    its root disk is an EBS volume, as of every image since EC2's first years; a group is replaced
+    where its update policy says so.
+    """
+    return change.resource_type in IN_PLACE and "UpdatePolicy" not in (change.after or {})
+
+
+IN_PLACE: dict[str, tuple[Effect, str]] = {
+    "AWS::EC2::Instance": (
+        Effect.LIVE,
+        "the instance stops and starts again. Jobs run on; on a head node none starts.",
+    ),
+    "AWS::AutoScaling::AutoScalingGroup": (
+        Effect.DRAINS_NODES,
+        "Nodes have it once they are replaced: each drains first.",
+    ),
+}
 REPLACED: dict[str, tuple[Effect, str]] = {
     "AWS::EC2::VPC": (Effect.REFUSED, IN_USE),
     "AWS::EC2::Subnet": (Effect.REFUSED, IN_USE),

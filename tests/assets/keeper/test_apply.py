@@ -28,7 +28,7 @@ class Head:
     def __call__(self, command: Sequence[str]) -> tuple[int, str]:
         if command[:2] == ("systemctl", "show"):
             return 0, f"Result={self.result}\nActiveState={self.state}"
-        name = Path(command[0]).name
+        name = Path(command[1] if command[0].endswith("python3") else command[0]).name
         self.ran.append(name)
         if name == "reconfigure.sh":
             self.ran += sorted(path.name for path in Path(command[1]).iterdir())

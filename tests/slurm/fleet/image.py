@@ -110,6 +110,8 @@ def image_files(base: Path) -> dict[str, str]:
         f"{unit}/lab-user-data.service": _USER_DATA,
         "etc/apt/sources.list": f"deb [trusted=yes] http://{GATEWAY}:8080/ ./\n",
         "etc/cloud/cloud-init.disabled": "",
+        "var/lib/dpkg/info/linux-image-aws.list": "/.\n",
+        "var/lib/dpkg/info/linux-image-aws.md5sums": "",
         "var/lib/dpkg/status": status.rstrip("\n") + "\n" + _KERNEL,
     }
 

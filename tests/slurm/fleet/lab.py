@@ -10,7 +10,7 @@ import hashlib
 import json
 import secrets
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -83,12 +83,14 @@ class Files:
         settings: More settings of slurm.conf.
         version: Slurm's version.
         cgroup: Plugin of cgroup.conf, and whether there is a controller of cores.
+        most_nodes: Nodes that the queue may have.
     """
 
     policy: SlurmPolicy = field(default_factory=lambda: policy_for_lab("kait-hardened"))
     settings: dict[str, str | int] = field(default_factory=lambda: dict(_SETTINGS))
     version: tuple[int, int] = (24, 11)
     cgroup: dict[str, Any] = field(default_factory=lambda: {"plugin": "cgroup/v1", "cores": True})
+    most_nodes: int = 4
 
     def written(self) -> dict[str, bytes]:
         """Return the files."""
@@ -109,9 +111,10 @@ class Files:
             cgroup += "CgroupMountpoint=/srv/cgroup\n"
         if not self.cgroup["cores"]:
             cgroup = cgroup.replace("ConstrainCores=yes", "ConstrainCores=no")
+        group = replace(_GROUP, count=self.most_nodes)
         return {
-            "slurm.conf": slurm_conf(self.policy, [_GROUP], cluster).encode(),
-            "gres.conf": gres_conf([_GROUP]).encode(),
+            "slurm.conf": slurm_conf(self.policy, [group], cluster).encode(),
+            "gres.conf": gres_conf([group]).encode(),
             "cgroup.conf": cgroup.encode(),
             "policy.json": json.dumps(policy).encode(),
             f"expect/{INSTANCE_TYPE}.json": json.dumps({"schema": 1, "gpus": 8}).encode(),

@@ -76,3 +76,14 @@ def test_an_existing_file_system_is_watched_as_far_as_the_file_knows_it(
     always = {"FsxDiskFull", "FsxImportStuck", "FsxExportStuck"}
     sized = {"FsxSpaceLow", "FsxSpaceCritical", "FsxThroughputSaturated", "FsxMetadataSaturated"}
     assert alarms == (always | sized if known else always)
+
+
+def test_a_bare_fleet_is_watched_from_within() -> None:
+    bare = load(ROOT / "institutions" / "bare.yaml")
+    alarms = alarms_of(bare)
+    assert {"SlurmctldDown", "NodesDown", "GpuLost", "HeadMemory", "LoginMemory"} <= set(alarms)
+    assert "LoginLoginNodeStatus" in alarms
+    for alarm in alarms.values():
+        if alarm.get("Namespace") == "Trainshed":
+            (name,) = (d["Value"] for d in alarm["Dimensions"] if d["Name"] == "ClusterName")
+            assert name == bare.cluster_name

@@ -107,7 +107,11 @@ def test_a_changed_key_has_its_verdict(name: str, tmp_path: Path) -> None:
 
 
 BARE_CHANGES = {
-    "more nodes": ("max_nodes: 4", "max_nodes: 5", Effect.LIVE),
+    "more nodes": (
+        "max_nodes: 4",
+        "max_nodes: 5",
+        Effect.LIVE,
+    ),
     "fewer nodes": ("max_nodes: 4", "max_nodes: 3", Effect.DRAINS_NODES),
     "another type": (
         "instance_type: p5en.48xlarge",
@@ -150,7 +154,7 @@ BARE_CHANGES = {
 @pytest.mark.parametrize("name", BARE_CHANGES)
 def test_a_changed_key_of_a_bare_fleet_has_its_verdict(name: str, tmp_path: Path) -> None:
     old, new, verdict = BARE_CHANGES[name]
-    text = KAIT.with_name("bare.yaml").read_text()
+    text = KAIT.with_name("bare.yaml").read_text().replace("nodes: 4\n  slurm", "nodes: 5\n  slurm")
     assert old in text
     before, after = tmp_path / "before.yaml", tmp_path / "after.yaml"
     before.write_text(text)
@@ -163,8 +167,8 @@ def test_a_changed_key_of_a_bare_fleet_has_its_verdict(name: str, tmp_path: Path
 def test_another_backend_is_another_cluster() -> None:
     base = load(KAIT)
     head = base.model_copy(update={"fleet": base.fleet.model_copy(update={"backend": "slurm"})})
-    versions = [Version(institution=each, is_file_only=True) for each in (base, head)]
-    (finding,) = compare("kait", *versions).findings
+    before, after = (Version(institution=each, is_file_only=True) for each in (base, head))
+    (finding,) = compare("kait", before, after).findings
     assert (finding.place, finding.effect) == ("fleet.backend", Effect.REFUSED)
 
 

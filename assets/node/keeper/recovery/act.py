@@ -1,0 +1,99 @@
+"""Carries out what was decided for nodes, and tells people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from ..slurm import SlurmError
+from ..view import instance_of
+from .decide import Action, Ask, Event, Hold, Mend, Release, Replace
+from .slurm import Slurm
+from .store import Store
+from .words import WAITS
+
+Tell = Callable[[str, str], None]
+"""Tells people: a subject and a text."""
+
+
+class Actor:
+    """Acts on Slurm's nodes.
+
+    Args:
+        slurm: The cluster.
+        store: What is kept.
+        tell: Tells people.
+        say: Writes a line to the journal.
+    """
+
+    def __init__(self, slurm: Slurm, store: Store, tell: Tell, say: Callable[..., None]) -> None:
+        self._slurm, self._store, self._tell, self._say = slurm, store, tell, say
+
+    def act(self, now: datetime, actions: Sequence[Action]) -> None:
+        """Carry out actions; what fails is decided anew in the next round."""
+        for action in actions:
+            try:
+                self._one(now, action)
+                self._say("did", action=type(action).__name__, subject=str(action))
+            except (SlurmError, OSError) as error:
+                self._say("did not succeed", subject=str(action), reason=str(error))
+
+    def _one(self, now: datetime, action: Action) -> None:
+        if isinstance(action, Hold):
+            self._slurm.drain(action.node, action.reason)
+        elif isinstance(action, Release):
+            self._slurm.resume(action.node)
+        elif isinstance(action, Mend):
+            self._mend(now, action)
+        elif isinstance(action, Replace):
+            self._replace(now, action)
+        else:
+            self._ask(now, action)
+
+    def _mend(self, now: datetime, action: Mend) -> None:
+        # Whatever the node said before is void; only then may it say something anew.
+        self._slurm.comment(action.node, WAITS)
+        self._store.add(Event(now, action.node, action.action, action.fault.text))
+        if action.action == "reboot":
+            self._slurm.reboot(action.node)
+        self._slurm.drain(action.node, action.reason)
+
+    def _replace(self, now: datetime, action: Replace) -> None:
+        name = f"{action.node}-{now:%Y%m%dT%H%M%S}"
+        path = self._store.report(name, report(now, action, self._store.history()))
+        self._store.add(Event(now, action.node, "replace", action.fault.text))
+        self._slurm.drain(action.node, action.reason)
+        self._tell(
+            f"{action.node} is replaced",
+            f"{action.node} ({instance_of(action.node) or 'no instance id'}) is replaced, as "
+            f"{action.why}: {action.fault.text}. For AWS Support: {path}",
+        )
+
+    def _ask(self, now: datetime, action: Ask) -> None:
+        self._store.add(Event(now, "", "ask", action.check))
+        self._tell(
+            f"{len(action.nodes)} nodes fail {action.check}",
+            f"{', '.join(action.nodes)} fail {action.check} at once: a common cause, so none is "
+            "reset, rebooted or replaced for it. Mend it, then: scontrol update "
+            f"nodename={','.join(action.nodes)} state=resume",
+        )
+
+
+def report(now: datetime, action: Replace, history: Sequence[Event]) -> list[str]:
+    """Return what AWS Support wants to know of a node that is given up."""
+    mine = [event for event in history if event.node == action.node]
+    return [
+        f"instance: {instance_of(action.node) or action.node}",
+        f"node:     {action.node}",
+        f"time:     {now.isoformat(timespec='seconds')}",
+        f"check:    {action.fault.check}",
+        f"severity: {action.fault.severity}",
+        f"evidence: {action.fault.evidence}",
+        f"why:      {action.why}",
+        "",
+        "what was done to it before:",
+        *(
+            [f"  {e.at.isoformat(timespec='seconds')} {e.action}: {e.fault}" for e in mine]
+            or ["  nothing"]
+        ),
+    ]

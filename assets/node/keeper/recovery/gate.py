@@ -1,0 +1,155 @@
+"""Whether a queue is open to users, and what brings it there. Pure.
+
+A queue is closed by a reservation for root over all its nodes, which Slurm keeps across restarts and
+reconfigurations. It opens once an all-reduce over all of its nodes has passed, and stays open as
+long as one of those nodes is there: a replacement is released by its own checks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+PASSED, FAILED, OPENED = "passed", "failed", "opened by hand"
+_UNMEASURED = "nobody has measured"
+
+
+@dataclass(frozen=True)
+class Record:
+    """How a gate ended.
+
+    Args:
+        at: When.
+        verdict: ``passed``, ``failed`` or ``opened by hand``.
+        nodes: Nodes that took part.
+        text: What was measured, or what failed.
+        job: Its job.
+    """
+
+    at: datetime
+    verdict: str
+    nodes: tuple[str, ...]
+    text: str
+    job: str = ""
+
+
+@dataclass(frozen=True)
+class QueueState:
+    """A queue as the gate sees it.
+
+    Args:
+        name: Name of the queue.
+        wanted: Nodes that it should have; 0 while its block is not there.
+        gpus: GPUs of a node.
+        alive: Nodes that Slurm has and does not call down.
+        ready: Those of them that are released and idle.
+        reserved: Nodes of the queue's reservation. None: there is none.
+        record: How the last gate ended.
+        job: Job of the gate that is under way.
+        again: Whether a person asks for it.
+    """
+
+    name: str
+    wanted: int
+    gpus: int
+    alive: tuple[str, ...]
+    ready: tuple[str, ...]
+    reserved: tuple[str, ...] | None = None
+    record: Record | None = None
+    job: str = ""
+    again: bool = False
+
+
+@dataclass(frozen=True)
+class Reserve:
+    """Close a queue: reserve its nodes for root."""
+
+    queue: str
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Open:
+    """Let users in: take the reservation away."""
+
+    queue: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """Submit the all-reduce over all nodes of a queue."""
+
+    queue: str
+    nodes: tuple[str, ...]
+    gpus: int
+
+
+Step = Reserve | Open | Run
+
+
+def reservation(queue: str) -> str:
+    """Return the name of a queue's reservation."""
+    return f"trainshed-gate-{queue}"
+
+
+def is_open(queue: QueueState) -> bool:
+    """Tell whether users may be in a queue."""
+    if queue.gpus == 0:
+        return True
+    record = queue.record
+    if record is None or record.verdict == FAILED:
+        return False
+    return not queue.alive or bool(set(record.nodes) & set(queue.alive))
+
+
+def steps(queue: QueueState) -> list[Step]:
+    """Return what to do for a queue now."""
+    found: list[Step] = []
+    if is_open(queue):
+        if queue.reserved is not None:
+            found.append(Open(queue.name))
+    elif queue.alive and queue.alive != queue.reserved:
+        return [Reserve(queue.name, queue.alive)]
+    if queue.job or not queue.gpus:
+        return found
+    complete = 0 < queue.wanted <= len(queue.ready) and len(queue.ready) == len(queue.alive)
+    if queue.again and queue.alive:
+        found.append(Run(queue.name, queue.alive, queue.gpus))  # waits for their jobs to end
+    elif complete and _due(queue):
+        found.append(Run(queue.name, queue.ready, queue.gpus))
+    return found
+
+
+def _due(queue: QueueState) -> bool:
+    """Tell whether a gate is due; one that failed is tried again with other nodes only."""
+    if is_open(queue):
+        return False
+    return queue.record is None or set(queue.record.nodes) != set(queue.ready)
+
+
+def judge(code: int, line: str, nodes: tuple[str, ...], at: datetime, job: str) -> Record:
+    """Return the record of a gate from its exit code and the line that nccl_gate wrote.
+
+    Where nobody has measured nodes like these, values and transport decide, and the record says so;
+    any other warning fails, as with ``nccl_gate.py --strict``.
+    """
+    try:
+        said: Mapping[str, Any] = json.loads(line)
+        verdict, evidence = str(said["verdict"]), str(said["evidence"])
+    except (ValueError, KeyError, TypeError):
+        text = f"the all-reduce could not be made (code {code}): {line.strip()[-200:]}"
+        return Record(at, FAILED, nodes, text, job)
+    if verdict == "ok":
+        return Record(at, PASSED, nodes, evidence, job)
+    if verdict == "warn" and code == 0 and unmeasured_alone(evidence):
+        text = f"bandwidth is not judged, no row of the table is like it: {evidence}"
+        return Record(at, PASSED, nodes, text, job)
+    return Record(at, FAILED, nodes, evidence, job)
+
+
+def unmeasured_alone(evidence: str) -> bool:
+    """Tell whether the only thing to warn of is that there is no row in the table."""
+    return all(_UNMEASURED in part for part in evidence.split("; "))

@@ -1,0 +1,106 @@
+"""What is kept on disk: the history of nodes, records of gates, reports. A restart forgets none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from ..document import time
+from .decide import Event
+from .gate import Record
+
+KEPT = timedelta(days=90)
+
+
+class Store:
+    """The files of the head node's state volume.
+
+    Args:
+        state: Folder on the state volume.
+        shared: Folder on the shared file system, for people. None: there is none.
+    """
+
+    def __init__(self, state: Path, shared: Path | None) -> None:
+        self._state, self.shared = state, shared
+        self._history = state / "history.jsonl"
+
+    def history(self) -> tuple[Event, ...]:
+        """Return what was done to nodes."""
+        found = []
+        for line in _lines(self._history):
+            try:
+                values = json.loads(line)
+                at = time(values["at"])
+                if at is not None:
+                    found.append(Event(at, values["node"], values["action"], values["fault"]))
+            except (ValueError, KeyError, TypeError):
+                continue  # a line that was being written when the power went
+        return tuple(found)
+
+    def add(self, event: Event) -> None:
+        """Note what is about to be done."""
+        kept = [each for each in self.history() if event.at - each.at < KEPT]
+        lines = [
+            json.dumps(
+                {"at": e.at.isoformat(), "node": e.node, "action": e.action, "fault": e.fault}
+            )
+            for e in (*kept, event)
+        ]
+        _write(self._history, lines)
+
+    def record(self, queue: str) -> Record | None:
+        """Return how a queue's last gate ended."""
+        try:
+            values = json.loads((self._state / f"gate-{queue}.json").read_text())
+            at = time(values["at"])
+            names = tuple(values["nodes"])
+            if at is None:
+                return None
+            return Record(at, values["verdict"], names, values["text"], values["job"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def keep(self, queue: str, record: Record) -> None:
+        """Keep how a gate ended, also for people."""
+        values = {
+            "at": record.at.isoformat(timespec="seconds"),
+            "queue": queue,
+            "verdict": record.verdict,
+            "nodes": list(record.nodes),
+            "text": record.text,
+            "job": record.job,
+        }
+        _write(self._state / f"gate-{queue}.json", [json.dumps(values)])
+        if self.shared is not None:
+            name = f"{record.at:%Y%m%dT%H%M%S}-{queue}.json"
+            _write(self.shared / "gate" / name, [json.dumps(values, indent=1)])
+
+    def asked(self, queue: str) -> Path:
+        """Return the file by which a person asks for a queue's gate."""
+        return self._state / f"again-{queue}"
+
+    def running(self, queue: str) -> Path:
+        """Return the file that has a running gate's job and nodes."""
+        return self._state / f"running-{queue}.json"
+
+    def report(self, name: str, lines: Iterable[str]) -> Path:
+        """Write a report for AWS Support."""
+        path = (self.shared or self._state) / "reports" / f"{name}.txt"
+        _write(path, lines)
+        return path
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text().splitlines()
+    except OSError:
+        return []
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f"{path.name}.new")
+    new.write_text("\n".join(lines) + "\n")
+    new.replace(path)

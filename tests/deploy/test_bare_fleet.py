@@ -1,0 +1,104 @@
+"""A bare Slurm fleet from the template to a job: the emulator's groups start the lab's machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from tests.deploy import account
+from tests.deploy.cdk import Cdk, CdkError, bootstrap, of
+from tests.deploy.emulator.process import Emulator
+from tests.deploy.institutions import LAB_REGION, bare, changed
+from tests.deploy.machines import EmulatedFleet
+from tests.deploy.waiting import wait_until
+
+pytestmark = pytest.mark.slurm
+NAME = "iron"
+STACKS = (f"{NAME}-foundation", f"{NAME}-cluster")
+# A node of the lab has no NVMe disks, and one that is promised some does not join.
+PROMISED = changed(bare(NAME), "fleet.queues.train.nvme_dir", "/opt/dlami/nvme")
+
+
+@dataclass
+class Deployed:
+    """A fleet that runs, and why its first deployment did not."""
+
+    cdk: Cdk
+    lab: EmulatedFleet
+    refusal: str
+    left: list[str]
+    """Volumes that the failed deployment left."""
+
+    def head(self, *command: str, user: str | None = None) -> str:
+        """Run a command on the head node."""
+        return self.lab.head.machine.run(*command, user=user)
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
+    """A fleet that failed to boot, was mended and deployed again."""
+    work = tmp_path_factory.mktemp(NAME)
+    running = Emulator(work, wait_scale=0.2)
+    with running as emulator, EmulatedFleet(work / "machines", emulator, NAME) as lab:
+        bootstrap(emulator, LAB_REGION)
+        cdk = of(emulator, work, PROMISED)
+        cdk.app = ["tests/deploy/lab_app.py", str(work / "institutions")]
+        with pytest.raises(CdkError) as refused:
+            cdk.deploy()
+        left = volumes(emulator)
+        of(emulator, work, bare(NAME))
+        cdk.deploy()
+        yield Deployed(cdk, lab, str(refused.value), left)
+
+
+def volumes(emulator: Emulator) -> list[str]:
+    wanted = [{"Name": "tag:trainshed:cluster", "Values": [NAME]}]
+    found = emulator.client("ec2", LAB_REGION).describe_volumes(Filters=wanted)["Volumes"]
+    return [each["VolumeId"] for each in found]
+
+
+def test_a_node_that_does_not_boot_fails_the_deployment_and_is_named(fleet: Deployed) -> None:
+    assert "failed at step nvme: nvme_scratch: this instance has no NVMe disk" in fleet.refusal
+    assert fleet.left == []
+
+
+def test_the_fleet_is_complete_once_its_nodes_are(fleet: Deployed) -> None:
+    emulator = fleet.cdk.emulator
+    created = account.statuses(emulator, *STACKS, region=LAB_REGION)
+    assert created == ["CREATE_COMPLETE"] * 2
+    assert sorted(fleet.lab.states().values()) == ["idle", "idle"]
+
+
+def test_a_user_of_the_policy_runs_a_job(fleet: Deployed) -> None:
+    id = fleet.head(
+        *("sbatch", "--parsable", "--gres=gpu:8", "--mem=100", "-o", "/fsx/job.out"),
+        *("--wrap", "hostname"),
+        user="kim",
+    )
+    show = ("sacct", "-nXP", "-j", id, "-o", "User,Account,State")
+    wait_until(lambda: "COMPLETED" in fleet.head(*show), f"end of job {id}", 120)
+    assert fleet.head(*show) == "kim|lab|COMPLETED"
+
+
+def test_a_node_that_is_lost_is_replaced(fleet: Deployed) -> None:
+    lost = next(node for node in fleet.lab.nodes.values() if node.role == "compute")
+    fleet.lab.ec2.terminate_instances(InstanceIds=[lost.instance_id])
+
+    def healed() -> bool:
+        states = fleet.lab.states()
+        return lost.name not in states and sorted(states.values()) == ["idle", "idle"]
+
+    wait_until(healed, f"replacement of {lost.name} in {fleet.lab.states()}", 240)
+
+
+def test_a_destroy_stops_every_machine_and_keeps_the_state(fleet: Deployed) -> None:
+    state = volumes(fleet.cdk.emulator)
+    fleet.cdk.destroy(STACKS[1])
+    wait_until(
+        lambda: not [each for each in fleet.lab.nodes.values() if each.machine.alive],
+        "end of every machine",
+    )
+    assert volumes(fleet.cdk.emulator) == state
+    assert not account.exists(fleet.cdk.emulator, STACKS[1], region=LAB_REGION)
