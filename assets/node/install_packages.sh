@@ -25,12 +25,10 @@ main() {
     packages "$2"
     return
   fi
-  local role=$1 version=$2 cache=${3:-} package
-  local -a wanted missing=()
+  local role=$1 version=$2 cache=${3:-}
+  local -a wanted missing
   mapfile -t wanted < <(packages "$role")
-  for package in "${wanted[@]}"; do
-    installed "$package" || missing+=("$package")
-  done
+  mapfile -t missing < <(printf '%s\n' "${wanted[@]}" | grep -vxF -f <(installed))
   if ((${#missing[@]} > 0)); then
     allow_no_starts
     if [[ -n $cache ]]; then
@@ -64,7 +62,7 @@ pmix() {
 }
 
 installed() {
-  [[ $(dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null) == ?i\ * ]]
+  dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' | sed -n 's/^.i  *//p'
 }
 
 install_from_mirror() {
@@ -135,11 +133,11 @@ allow_starts() {
 # The boot starts them, after what they need has been seen to be there.
 disable_units() {
   local unit
-  for unit in "${OWN_UNITS[@]}"; do
-    if [[ $(systemctl is-enabled "$unit.service" 2>/dev/null) == enabled ]]; then
-      systemctl disable --quiet "$unit.service"
-    fi
-  done
+  if systemctl is-enabled "${OWN_UNITS[@]}" 2>/dev/null | grep -qx enabled; then
+    for unit in "${OWN_UNITS[@]}"; do
+      systemctl disable --quiet "$unit" 2>/dev/null || true # those of other roles are not there
+    done
+  fi
 }
 
 main "$@"

@@ -8,14 +8,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.deploy.emulator.process import REGION, Emulator
+from tests.deploy.emulator.process import REGION
+from tests.deploy.place import Place
 from trainshed.facts.parallelcluster import VERSION
 
 _LAYER = Path(__file__).with_name("layer")
 LAYER_KEY = f"parallelcluster/{VERSION}/layers/aws-parallelcluster/lambda-layer.zip"
 
 
-def publish_layer(emulator: Emulator, region: str, *mirrors: tuple[str, str]) -> None:
+def publish_layer(emulator: Place, region: str, *mirrors: tuple[str, str]) -> None:
     """Put the stand-in of AWS's layer where AWS has its own, and into mirrors (bucket, key)."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
@@ -27,20 +28,20 @@ def publish_layer(emulator: Emulator, region: str, *mirrors: tuple[str, str]) ->
         client.put_object(Bucket=bucket, Key=key, Body=archive.getvalue())
 
 
-def make_bucket(emulator: Emulator, region: str, name: str) -> None:
+def make_bucket(emulator: Place, region: str, name: str) -> None:
     """Make a bucket, as somebody else in the account would."""
     place = {} if region == REGION else {"LocationConstraint": region}
     wanted = {"CreateBucketConfiguration": place} if place else {}
     emulator.client("s3", region).create_bucket(Bucket=name, **wanted)
 
 
-def statuses(emulator: Emulator, *stacks: str, region: str = REGION) -> list[str]:
+def statuses(emulator: Place, *stacks: str, region: str = REGION) -> list[str]:
     """Return the status of each stack."""
     client = emulator.client("cloudformation", region)
     return [client.describe_stacks(StackName=each)["Stacks"][0]["StackStatus"] for each in stacks]
 
 
-def failures(emulator: Emulator, stack: str, *, region: str = REGION) -> list[str]:
+def failures(emulator: Place, stack: str, *, region: str = REGION) -> list[str]:
     """Return the reasons of all failures in the events of a stack."""
     client = emulator.client("cloudformation", region)
     pages = client.get_paginator("describe_stack_events").paginate(StackName=stack)
@@ -52,7 +53,7 @@ def failures(emulator: Emulator, stack: str, *, region: str = REGION) -> list[st
     ]
 
 
-def exists(emulator: Emulator, stack: str, *, region: str = REGION) -> bool:
+def exists(emulator: Place, stack: str, *, region: str = REGION) -> bool:
     """Tell whether there is a stack of a name."""
     pages = emulator.client("cloudformation", region).get_paginator("list_stacks").paginate()
     found = [each for page in pages for each in page["StackSummaries"]]
@@ -61,33 +62,33 @@ def exists(emulator: Emulator, stack: str, *, region: str = REGION) -> bool:
     )
 
 
-def stack_id(emulator: Emulator, stack: str, *, region: str = REGION) -> str:
+def stack_id(emulator: Place, stack: str, *, region: str = REGION) -> str:
     """Return the ARN of a stack."""
     answer = emulator.client("cloudformation", region).describe_stacks(StackName=stack)
     return str(answer["Stacks"][0]["StackId"])
 
 
-def parameters(emulator: Emulator, stack: str, *, region: str = REGION) -> dict[str, str]:
+def parameters(emulator: Place, stack: str, *, region: str = REGION) -> dict[str, str]:
     """Return the parameters of a stack."""
     answer = emulator.client("cloudformation", region).describe_stacks(StackName=stack)
     found = answer["Stacks"][0].get("Parameters", [])
     return {each["ParameterKey"]: each["ParameterValue"] for each in found}
 
 
-def outputs(emulator: Emulator, stack: str, *, region: str = REGION) -> dict[str, str]:
+def outputs(emulator: Place, stack: str, *, region: str = REGION) -> dict[str, str]:
     """Return the outputs of a stack."""
     answer = emulator.client("cloudformation", region).describe_stacks(StackName=stack)
     found = answer["Stacks"][0].get("Outputs", [])
     return {each["OutputKey"]: each["OutputValue"] for each in found}
 
 
-def physical_id(emulator: Emulator, stack: str, logical_id: str, *, region: str = REGION) -> str:
+def physical_id(emulator: Place, stack: str, logical_id: str, *, region: str = REGION) -> str:
     """Return the physical id of a resource of a stack."""
     return physical_ids(emulator, stack, region=region)[logical_id]
 
 
 def physical_ids(
-    emulator: Emulator, stack: str, *, region: str = REGION, type: str = ""
+    emulator: Place, stack: str, *, region: str = REGION, type: str = ""
 ) -> dict[str, str]:
     """Return the physical id of each resource of a stack, or of those of a type, by logical id."""
     client = emulator.client("cloudformation", region)
@@ -100,13 +101,13 @@ def physical_ids(
     }
 
 
-def all_ids(emulator: Emulator, name: str, *, region: str = REGION) -> list[str]:
+def all_ids(emulator: Place, name: str, *, region: str = REGION) -> list[str]:
     """Return the physical ids of an institution's two stacks."""
     stacks = (f"{name}-foundation", f"{name}-cluster")
     return [id for each in stacks for id in physical_ids(emulator, each, region=region).values()]
 
 
-def retained(emulator: Emulator, stack: str, template: Mapping[str, Any]) -> dict[str, str]:
+def retained(emulator: Place, stack: str, template: Mapping[str, Any]) -> dict[str, str]:
     """Return physical id and type of what a template says is to stay."""
     ids = physical_ids(emulator, stack)
     return {
@@ -116,7 +117,7 @@ def retained(emulator: Emulator, stack: str, template: Mapping[str, Any]) -> dic
     }
 
 
-def inventory(emulator: Emulator, region: str = REGION) -> set[str]:
+def inventory(emulator: Place, region: str = REGION) -> set[str]:
     """Return every resource there is, as ``kind id``, for what came and what was left."""
     return {f"{kind} {id}" for kind, id in _resources(emulator, region)}
 
@@ -155,7 +156,7 @@ _LISTS = (
 )
 
 
-def _resources(emulator: Emulator, region: str) -> Iterator[tuple[str, str]]:
+def _resources(emulator: Place, region: str) -> Iterator[tuple[str, str]]:
     for service, operation, key, id in _LISTS:
         answer = getattr(emulator.client(service, region), operation)()
         for item in answer.get(key, []):

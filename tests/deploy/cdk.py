@@ -1,4 +1,4 @@
-"""The real CDK command line, against an emulator."""
+"""The real CDK command line, against an emulator or an account."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Any
 
 import yaml
 
-from tests.deploy.emulator.process import ACCOUNT, ROOT, Emulator
+from tests.deploy.emulator.process import ACCOUNT, ROOT
+from tests.deploy.place import Place
 
 COMMAND = ROOT / "node_modules" / ".bin" / "cdk"
 
@@ -25,10 +26,12 @@ class CdkError(Exception):
 class Cdk:
     """The command line over what one app synthesised."""
 
-    emulator: Emulator
+    emulator: Place
     app: Sequence[str]
     out: Path
     context: dict[str, str] = field(default_factory=dict)
+    seconds: float = 540
+    """The longest that a command may take."""
 
     def synth(self) -> None:
         """Run the app, as the README's ``CDK_OUTDIR=… python app.py`` does."""
@@ -39,7 +42,7 @@ class Cdk:
             "CDK_CONTEXT_JSON": json.dumps(self.context),
         }
         command = [sys.executable, *self.app]
-        done = _run(command, environment, ROOT)
+        done = _run(command, environment, ROOT, self.seconds)
         if done.returncode:
             raise CdkError(f"{' '.join(self.app)}\n{done.stdout}")
 
@@ -58,7 +61,11 @@ class Cdk:
 
     def run(self, *arguments: str) -> str:
         """Run a command over what was synthesised last."""
-        return run(self.emulator, *arguments, "--app", str(self.out), "--progress", "events")
+        return run(
+            self.emulator,
+            *(*arguments, "--app", str(self.out), "--progress", "events"),
+            seconds=self.seconds,
+        )
 
     def template(self, stack: str) -> dict[str, Any]:
         """Return a template as it was synthesised."""
@@ -66,7 +73,7 @@ class Cdk:
         return template
 
 
-def of(emulator: Emulator, work: Path, *documents: dict[str, Any]) -> Cdk:
+def of(emulator: Place, work: Path, *documents: dict[str, Any]) -> Cdk:
     """Return the command line over institutions, whose files it writes."""
     folder = work / "institutions"
     folder.mkdir(parents=True, exist_ok=True)
@@ -75,22 +82,22 @@ def of(emulator: Emulator, work: Path, *documents: dict[str, Any]) -> Cdk:
     return Cdk(emulator, ["tests/deploy/app.py", str(folder)], work / "out")
 
 
-def bootstrap(emulator: Emulator, *regions: str) -> str:
+def bootstrap(emulator: Place, *regions: str) -> str:
     """Bootstrap Regions of the account."""
     places = [f"aws://{ACCOUNT}/{region}" for region in regions]
     return run(emulator, "bootstrap", *places)
 
 
-def run(emulator: Emulator, *arguments: str) -> str:
+def run(emulator: Place, *arguments: str, seconds: float = 540) -> str:
     """Run the command line where no cdk.json names an app, and return what it printed."""
-    done = _run([str(COMMAND), *arguments], emulator.environment(), emulator.work)
+    done = _run([str(COMMAND), *arguments], emulator.environment(), emulator.work, seconds)
     if done.returncode:
         raise CdkError(f"cdk {' '.join(arguments)}\n{done.stdout[-6000:]}")
     return done.stdout
 
 
 def _run(
-    command: Sequence[str], environment: dict[str, str], folder: Path
+    command: Sequence[str], environment: dict[str, str], folder: Path, seconds: float
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command,
@@ -100,5 +107,5 @@ def _run(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=300,
+        timeout=seconds,
     )

@@ -19,7 +19,7 @@ REGIONS = (REGION, "ap-northeast-2")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark every test of this folder."""
     for item in items:
-        if item.path.is_relative_to(_HERE):
+        if item.path.is_relative_to(_HERE) and not item.get_closest_marker("aws"):
             item.add_marker(pytest.mark.deploy)
             item.add_marker(pytest.mark.slow)
 

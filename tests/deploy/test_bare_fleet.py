@@ -12,6 +12,7 @@ from tests.deploy.cdk import Cdk, CdkError, bootstrap, of
 from tests.deploy.emulator.process import Emulator
 from tests.deploy.institutions import LAB_REGION, bare, changed
 from tests.deploy.machines import EmulatedFleet
+from tests.deploy.place import Place
 from tests.deploy.waiting import wait_until
 
 pytestmark = pytest.mark.slurm
@@ -53,7 +54,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
         yield Deployed(cdk, lab, str(refused.value), left)
 
 
-def volumes(emulator: Emulator) -> list[str]:
+def volumes(emulator: Place) -> list[str]:
     wanted = [{"Name": "tag:trainshed:cluster", "Values": [NAME]}]
     found = emulator.client("ec2", LAB_REGION).describe_volumes(Filters=wanted)["Volumes"]
     return [each["VolumeId"] for each in found]

@@ -18,6 +18,7 @@ from trainshed.config import (
     Fleet,
     HeadNode,
     Image,
+    Institution,
     LoginPool,
     OnDemand,
     OpenReservation,

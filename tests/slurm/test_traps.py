@@ -55,7 +55,7 @@ def preemption(hardened_session: Cluster) -> Preemption:
         for user, node in (("bob", NODES[0]), ("carol", NODES[1]))
     ]
     for winner in winners:
-        cluster.wait_state(winner, "RUNNING", seconds=90)
+        cluster.wait_state(winner, "RUNNING")
     stubborn = cluster.output("alice", jobs["alice"])
     cluster.head.run("scancel", jobs["alice"], *winners)
     # Slurm 24.11 requeues a job once more that ends within seconds of its restart.
@@ -136,7 +136,7 @@ def test_t6_under_the_seed_a_preempted_job_is_requeued_not_suspended(seed: Clust
     seed.wait_output("alice", job, "start")
     options = ("-p", "exclusive", "--qos=exclusive_qos", "--gres=gpu:8", "-w", NODES[0])
     winner = seed.submit("bob", *options)
-    seed.wait_state(winner, "RUNNING", seconds=60)
+    seed.wait_state(winner, "RUNNING")
     assert seed.job(job, "%T") == "PENDING"
     seed.head.run("scancel", winner)
     restart(seed, job, lambda: "start 1" in seed.output("alice", job))
@@ -150,7 +150,7 @@ def restart(cluster: Cluster, job: str, until: Callable[[], bool]) -> None:
             cluster.head.run("scontrol", "update", f"jobid={job}", "starttime=now")
         return until()
 
-    wait_until(done, lambda: f"job {job} to start again: {cluster.job(job, '%T %r')}", 90)
+    wait_until(done, lambda: f"job {job} to start again: {cluster.job(job, '%T %r')}")
 
 
 def interactive(cluster: Cluster, *options: str) -> tuple[threading.Thread, list[int]]:
@@ -172,7 +172,7 @@ def interactive(cluster: Cluster, *options: str) -> tuple[threading.Thread, list
 def test_t7_under_the_seed_an_interactive_job_is_killed_for_a_higher_tier(seed: Cluster) -> None:
     thread, code = interactive(seed, "--qos=debug_qos")
     options = ("-p", "priority", "--qos=priority_qos", "--gres=gpu:8", "-w", NODES[0])
-    seed.wait_state(seed.submit("bob", *options), "RUNNING", seconds=90)
+    seed.wait_state(seed.submit("bob", *options), "RUNNING")
     thread.join(timeout=60)
     assert code and code[0] != 0
     assert not seed.head.run("squeue", "-hu", "alice")
@@ -194,7 +194,7 @@ def test_t8_under_the_seed_the_grace_is_kill_wait_and_not_300_seconds(seed: Clus
     job = seed.submit("alice", *options, script=STUBBORN)
     seed.wait_output("alice", job, "tick")
     winner = ("-p", "priority", "--qos=priority_qos", "--gres=gpu:8", "-w", NODES[0])
-    seed.wait_state(seed.submit("bob", *winner), "RUNNING", seconds=120)
+    seed.wait_state(seed.submit("bob", *winner), "RUNNING")
     after_term = seed.output("alice", job).partition("TERM")[2].count("tick")
     assert "UnkillableStepTimeout   = 300 sec" in seed.head.run("scontrol", "show", "config")
     assert 20 <= after_term <= 60

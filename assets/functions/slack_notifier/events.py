@@ -123,8 +123,7 @@ SHAPES: dict[str, Shape] = {
         "Capacity Block {capacity-reservation-id} {notice}",
         _notice_severity,
         "capacity-reservation-id",
-        "Nothing drains by itself: save checkpoints and drain before EC2 ends the instances, 30 "
-        "minutes before the end (UltraServers: 60). Longer runs need another block.",
+        # With what to do in it.
         fields=("capacity-reservation-id", "end-date"),
         link=_RESERVATION,
     ),
@@ -185,13 +184,20 @@ def event_alert(event: dict[str, Any]) -> dict[str, Any]:
         "severity": severity,
         "time": utc(str(event.get("time"))),
         "what": _what(detail),
-        "advice": _RETIRED if "RETIREMENT" in detail.get("eventTypeCode", "") else shape.advice,
+        "advice": _advice(event, detail, shape),
         "account": str(event.get("account") or ""),
         "region": str(event.get("region") or ""),
         "institution": detail.get("institution", "") if event["source"] == "trainshed" else "",
         "fields": _fields(event, detail, shape),
         "links": _links(event, detail, shape),
     }
+
+
+def _advice(event: dict[str, Any], detail: dict[str, str], shape: Shape) -> str:
+    if "RETIREMENT" in detail.get("eventTypeCode", ""):
+        return _RETIRED
+    own = detail.get("do", "") if event["source"] == "trainshed" else ""
+    return own or shape.advice
 
 
 def _derived(detail: dict[str, str]) -> dict[str, str]:

@@ -173,6 +173,7 @@ class Actor:
                 continue
             if action.requeue and now >= action.at - BEFORE_THE_END:
                 self._try("requeue", job.id, lambda id=job.id: self._slurm.requeue(id))  # type: ignore[misc]
+                self._freed.add(job.id)
             elif now >= action.at:
                 self._try("cancel", job.id, lambda id=job.id: self._slurm.cancel(id))  # type: ignore[misc]
             elif job.end is None or job.end > action.at + timedelta(minutes=1):

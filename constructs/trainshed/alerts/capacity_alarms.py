@@ -23,6 +23,14 @@ _MINUTES_WITHOUT_INSTANCES = 30
 _MINUTES_WITHOUT_INSTANCES_ULTRASERVER = 60
 
 _NOBODY = AlarmContext()
+_DRAIN = (
+    "Nothing drains by itself: save checkpoints and drain before EC2 ends the instances, 30 "
+    "minutes before the end (UltraServers: 60). Longer runs need another block."
+)
+_DRAINED = (
+    "The fleet drains the nodes ten minutes before EC2 ends them, which is 30 minutes before the "
+    "end (UltraServers: 60): save checkpoints until then. Longer runs need another block."
+)
 
 EVENT_TYPES = (
     "Capacity Block Delivered",
@@ -91,14 +99,14 @@ def of_idle_gpus(agent: NodeAgent) -> tuple[AlarmSpec, ...]:
 class CapacityBlockNotices(Construct):
     """Messages 7 days, 24 hours and 2 hours before a Capacity Block ends, and when to drain it.
 
-    The last one comes ten minutes before EC2 begins to end the instances. Nothing drains them but
-    who reads it. Schedules and not alarms: the end is known. Those that lie in the past when the
-    stack is made are never run.
+    The last one comes ten minutes before EC2 begins to end the instances. Schedules and not alarms:
+    the end is known. Those that lie in the past when the stack is made are not run.
 
     Args:
         reservation_id: Id of the Capacity Block.
         end: When it ends, with a time zone.
         ultraserver: The block is of UltraServers, whose instances EC2 ends half an hour earlier.
+        drains: The fleet drains its nodes by itself, as a bare one does; else people have to.
         topic_arn: Topic to publish to.
         key_arn: Key of the topic; empty: it is not encrypted.
         dead_letter_queue_arn: Queue of notices that the topic does not take. Empty: they are lost.
@@ -119,6 +127,7 @@ class CapacityBlockNotices(Construct):
         key_arn: str = "",
         dead_letter_queue_arn: str = "",
         ultraserver: bool = False,
+        drains: bool = False,
         context: AlarmContext = _NOBODY,
     ) -> None:
         super().__init__(scope, id)
@@ -138,7 +147,12 @@ class CapacityBlockNotices(Construct):
             ("SevenDays", timedelta(days=7), "info", "ends in 7 days"),
             ("OneDay", timedelta(hours=24), "warning", "ends in 24 hours"),
             ("TwoHours", timedelta(hours=2), "critical", "ends in 2 hours"),
-            ("Drain", drain, "critical", f"{last}: drain now"),
+            (
+                "Drain",
+                drain,
+                "critical",
+                f"{last}: its nodes are drained now" if drains else f"{last}: drain now",
+            ),
         )
         for name, before, severity, what in notices:
             detail = {
@@ -146,6 +160,7 @@ class CapacityBlockNotices(Construct):
                 "end-date": end.isoformat(),
                 "severity": severity,
                 "notice": what,
+                "do": _DRAINED if drains else _DRAIN,
                 "institution": context.institution,
                 "runbook": f"{context.runbook_url}#capacity-block-ends"
                 if context.runbook_url

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..cluster import TrainingCluster
     from ..config.alerts import Alerts
     from ..config.institution import Institution
+    from ..fleets import SlurmFleet
 
 
 def alerts_of(
@@ -95,10 +96,17 @@ def _watch_backend(alerts: SlackAlerts, institution: Institution, cluster: Train
             # ParallelCluster 3.16.1, templates/login_nodes_stack.py: the group of a pool.
             group = f"{cluster.fleet.cluster_name}-{name}-AutoScalingGroup"
             alerts.watch_login_pool(group, prefix=construct_words(name))
-    for name, group_name in getattr(cluster.fleet, "group_names", {}).items():
+    else:
+        _watch_groups(alerts, cast("SlurmFleet", cluster.fleet))
+
+
+def _watch_groups(alerts: SlackAlerts, fleet: SlurmFleet) -> None:
+    """Watch the groups of a fleet of its own, whose head node also tells what it does by itself."""
+    for name, group_name in fleet.group_names.items():
         alerts.watch_group(f"{construct_words(name)}Group", group_name)
-    for name, group_name in getattr(cluster.fleet, "login_group_names", {}).items():
+    for name, group_name in fleet.login_group_names.items():
         alerts.watch_login_pool(group_name, prefix=construct_words(name))
+    fleet.send_alarms_to(alerts.topic.topic_arn, key_arn=alerts.key.key_arn if alerts.key else None)
 
 
 def _watch_capacity(
@@ -117,4 +125,9 @@ def _watch_capacity(
         if capacity.reservation_id and capacity.reservation_id not in seen:
             seen.add(capacity.reservation_id)
             ultraserver = institution.known_types[queue.instance_type].ultraserver
-            alerts.watch_capacity(capacity, ultraserver=ultraserver, prefix=prefix)
+            alerts.watch_capacity(
+                capacity,
+                ultraserver=ultraserver,
+                drains=institution.fleet.backend == "slurm",
+                prefix=prefix,
+            )

@@ -133,6 +133,7 @@ def _events(institution: str, account: str, region: str, now: datetime) -> list[
                 "capacity-reservation-id": "cr-0123456789abcdef0",
                 "severity": "warning",
                 "notice": "DRILL: ends in 24 hours",
+                "do": "Nothing; this is a drill.",
                 "institution": institution,
             },
         },

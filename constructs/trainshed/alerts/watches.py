@@ -106,7 +106,12 @@ class Watches(Construct):
         )
 
     def watch_capacity(
-        self, capacity: WatchedCapacity, *, ultraserver: bool = False, prefix: str = ""
+        self,
+        capacity: WatchedCapacity,
+        *,
+        ultraserver: bool = False,
+        drains: bool = False,
+        prefix: str = "",
     ) -> None:
         """Watch reserved capacity: is it used, and when does it end.
 
@@ -114,6 +119,7 @@ class Watches(Construct):
             capacity: A ``CapacityBlock``, whose ``end`` gives notices 7 days, 24 hours and 2 hours
                 before, and when to drain it; or a reservation.
             ultraserver: A block is of UltraServers, whose instances EC2 ends half an hour earlier.
+            drains: The fleet drains a block before its end by itself; else people have to.
             prefix: Begins the construct ids where several are watched.
 
         Raises:
@@ -126,7 +132,7 @@ class Watches(Construct):
             self.add_alarm(spec, prefix=prefix)
         end = getattr(capacity, "end", None)
         if isinstance(end, datetime):
-            self._watch_end(reservation_id, end, ultraserver, prefix)
+            self._watch_end(reservation_id, end, ultraserver, drains, prefix)
 
     def watch_account(self) -> None:
         """Watch what AWS announces in this account and Region: retirements, issues, ended nodes.
@@ -222,7 +228,7 @@ class Watches(Construct):
         )
 
     def _watch_end(
-        self, reservation_id: str, end: datetime, ultraserver: bool, prefix: str
+        self, reservation_id: str, end: datetime, ultraserver: bool, drains: bool, prefix: str
     ) -> None:
         capacity_alarms.CapacityBlockNotices(
             self,
@@ -230,6 +236,7 @@ class Watches(Construct):
             reservation_id=reservation_id,
             end=end,
             ultraserver=ultraserver,
+            drains=drains,
             topic_arn=self.topic.topic_arn,
             key_arn=self.key.key_arn if self.key else "",
             dead_letter_queue_arn=self.undelivered.queue_arn,

@@ -109,12 +109,13 @@ def _unreserved(
     if isinstance(queue.capacity, Spot):
         share, how = _spot_share(queue.capacity, market, kind.name, assumptions), "Spot"
         assumed = "price assumed as a share of On-Demand"
-    if queue.least_nodes:
-        hours = MONTH * Range.of(queue.least_nodes)
+    always = _always(queue, institution)
+    if always:
+        hours = MONTH * Range.of(always)
         yield market.instances(
             f"{how} nodes that always run, {label}", kind, hours, share=share, assumed=assumed
         )
-    more = queue.max_nodes - queue.least_nodes
+    more = queue.max_nodes - always
     if more:
         yield market.instances(
             f"{how} nodes while jobs run, {label}",
@@ -130,6 +131,11 @@ def _unreserved(
             f"Open reservation for {label}, unused part",
             "it is billed unused as well, and its size is not in the file",
         )
+
+
+def _always(queue: Queue, institution: Institution) -> int:
+    """Return how many nodes run without a job: of a bare fleet all."""
+    return queue.max_nodes if institution.fleet.backend == "slurm" else queue.least_nodes
 
 
 def _spot_share(capacity: Spot, market: Market, name: str, assumptions: Assumptions) -> Range:
@@ -159,12 +165,11 @@ def _disks(institution: Institution, market: Market, assumptions: Assumptions) -
             "ebs:gp3",
             assumed="size of the image assumed",
         )
-    always = [(q.root_volume, Range.of(q.least_nodes)) for q in fleet.queues.values()]
+    queues = fleet.queues.values()
+    always = [(q.root_volume, Range.of(_always(q, institution))) for q in queues]
     yield from _volumes(market, "of nodes that always run", always)
     busy = assumptions.busy_hours * Range(Decimal(1) / HOURS_A_MONTH, Decimal(1) / HOURS_A_MONTH)
-    more = [
-        (q.root_volume, busy * Range.of(q.max_nodes - q.least_nodes)) for q in fleet.queues.values()
-    ]
+    more = [(q.root_volume, busy * Range.of(q.max_nodes - _always(q, institution))) for q in queues]
     yield from _volumes(market, "of nodes while jobs run", more, idle=False)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
-from aws_cdk import Annotations, CustomResource, RemovalPolicy, Stack, Tags
+from aws_cdk import Annotations, CfnResource, CustomResource, RemovalPolicy, Stack, Tags
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_ssm as ssm
@@ -34,7 +34,7 @@ from .slurm_checks import check_fleet
 from .slurm_head import FleetState, SlurmFleetNetwork
 from .slurm_members import SlurmNodes
 from .slurm_provider import SlurmFleetProvider
-from .slurm_rights import Place
+from .slurm_rights import Place, alarm_rights
 from .slurm_roles import NodeRoles
 
 SCHEMA_VERSION = "1"
@@ -82,7 +82,6 @@ class SlurmFleet(Construct):
             Default: none.
         reservation_ids: Reservations that the app makes, by queue. Default: none.
         isolated: Nodes cannot reach the internet.
-        alarm_topic_arn: Topic to which the head node may publish. Default: none.
 
     Raises:
         FaultsError: The bare fleet cannot do what the record asks for; every fault.
@@ -133,7 +132,6 @@ class SlurmFleet(Construct):
         tags: Mapping[str, str] | None = None,
         reservation_ids: Mapping[str, str] | None = None,
         isolated: bool = False,
-        alarm_topic_arn: str | None = None,
     ) -> None:
         super().__init__(scope, id)
         check_fleet(cluster_name, fleet, known_types, isolated=isolated)
@@ -159,7 +157,6 @@ class SlurmFleet(Construct):
             objects=self._objects(scripts, files),
             munge_secret_arn=self.state.munge_key.ref,
             state_volume_id=self.state.volume.ref,
-            alarm_topic_arn=alarm_topic_arn,
         )
         self.nodes = SlurmNodes(
             self,
@@ -186,13 +183,28 @@ class SlurmFleet(Construct):
                 munge_secret_arn=self.state.munge_key.ref,
                 mounts=(_mount(storage),),
                 groups=self.nodes.groups,
-                alarm_topic_arn=alarm_topic_arn,
             ),
             types=known_types,
         )
         self._make_resource(network, storage)
         for key, value in (tags or {}).items():
             Tags.of(self).add(key, value, priority=PRIORITY_OF_GIVEN)
+
+    def send_alarms_to(self, topic_arn: str, *, key_arn: str | None = None) -> None:
+        """Let the head node tell people what it does by itself.
+
+        Args:
+            topic_arn: Topic that it then publishes to.
+            key_arn: Key of the topic. Default: it has none of its own.
+        """
+        self.document = {**self.document, "alarm_topic_arn": topic_arn}
+        text = written(self.document)
+        self._parameter.value = text
+        resource = cast(CfnResource, self.resource.node.default_child)
+        resource.add_property_override("FleetDocument", text)
+        for right in alarm_rights(topic_arn, key_arn):
+            statement = iam.PolicyStatement.from_json(right.statement)
+            self.roles.head_policy.add_statements(statement)
 
     @property
     def group_names(self) -> Mapping[str, str]:
@@ -254,7 +266,7 @@ class SlurmFleet(Construct):
 
     def _make_resource(self, network: SlurmFleetNetwork, storage: MountedStorage) -> None:
         cluster, text = self.cluster_name, written(self.document)
-        parameter = ssm.CfnParameter(
+        self._parameter = parameter = ssm.CfnParameter(
             self,
             "Parameter",
             name=names.fleet_parameter(cluster),

@@ -133,7 +133,6 @@ def head_rights(
     *,
     state_volume_id: str,
     secret_arns: Sequence[str] = (),
-    alarm_topic_arn: str | None = None,
 ) -> list[Right]:
     """Return what the head node may do beside what every node may.
 
@@ -141,7 +140,6 @@ def head_rights(
         place: The cluster.
         state_volume_id: Volume that it attaches.
         secret_arns: Secrets that it alone reads.
-        alarm_topic_arn: Topic that it publishes to. Default: none.
     """
     cluster = place.cluster_name
     instances = place.arn("ec2", "instance/*")
@@ -205,8 +203,21 @@ def head_rights(
         rights.append(
             Right("ReadOwnSecrets", ("secretsmanager:GetSecretValue",), tuple(secret_arns))
         )
-    if alarm_topic_arn:
-        rights.append(Right("RaiseAlarms", ("sns:Publish",), (alarm_topic_arn,)))
+    return rights
+
+
+def alarm_rights(topic_arn: str, key_arn: str | None) -> list[Right]:
+    """Return what the head node needs to publish to a topic.
+
+    Args:
+        topic_arn: The topic.
+        key_arn: Its key. Default: it has none of its own.
+    """
+    rights = [Right("RaiseAlarms", ("sns:Publish",), (topic_arn,))]
+    if key_arn:
+        # What SNS needs of a publisher: SNS developer guide, "Key management", read 2026-11-29.
+        actions = ("kms:Decrypt", "kms:GenerateDataKey")
+        rights.append(Right("EncryptAlarms", actions, (key_arn,)))
     return rights
 
 

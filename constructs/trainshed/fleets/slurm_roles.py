@@ -34,7 +34,6 @@ class NodeRoles(Construct):
         objects: ARNs of the archives that nodes fetch.
         munge_secret_arn: The munge key.
         state_volume_id: Volume of the head node's state.
-        alarm_topic_arn: Topic that the head node publishes to. Default: none.
     """
 
     head_policy: iam.ManagedPolicy
@@ -60,7 +59,6 @@ class NodeRoles(Construct):
         objects: Sequence[str],
         munge_secret_arn: str,
         state_volume_id: str,
-        alarm_topic_arn: str | None = None,
     ) -> None:
         super().__init__(scope, id)
         self._rights: list[Right] = []
@@ -70,7 +68,6 @@ class NodeRoles(Construct):
             place,
             state_volume_id=state_volume_id,
             secret_arns=database,
-            alarm_topic_arn=alarm_topic_arn,
         )
         self.head_policy = self._policy("HeadPolicy", "Head node", [*common, *head_only])
         self.head_profile = self._profile(

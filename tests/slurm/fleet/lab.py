@@ -45,7 +45,15 @@ _SETTINGS: dict[str, str | int] = {
     key: value for key, value in LAB_SETTINGS.items() if key != "SlurmdTimeout"
 }
 # What is written by being looked at, or by jobs.
-_VOLATILE = ("var/log/", "tmp/", "var/tmp/", "root/.aws/", "var/spool/slurmd/", "var/cache/")
+_VOLATILE = (
+    "etc/trainshed/expect.json",  # the same text at each boot, from health's own script
+    "root/.aws/",
+    "tmp/",
+    "var/cache/",
+    "var/log/",
+    "var/spool/slurmd/",
+    "var/tmp/",
+)
 _HERE = Path(__file__).resolve().parent
 
 

@@ -62,6 +62,8 @@ while true; do
   sleep 0.5
 done
 """
+# Addresses that the network gives to cards.
+_CARDS = [(f"10.77.0.{number}", f"02:00:0a:4d:00:{number:02x}") for number in range(100, 110)]
 _RUN_COMMAND_UNIT = "[Service]\nExecStart=/usr/local/sbin/lab-run-command\nKillMode=process\n"
 
 
@@ -172,13 +174,11 @@ class VirtualFleet:
     def __init__(self, lab: FleetLab) -> None:
         self._lab = lab
         self._disk = disk_image(lab.image)
-        self._dhcp = lab.work / "dhcp"
-        self._dhcp.mkdir()
         dnsmasq = ["dnsmasq", "--keep-in-foreground", "--port=0", "--interface=br0"]
         options = [
             "--bind-interfaces",
             "--dhcp-range=10.77.0.100,static,1h",
-            f"--dhcp-hostsdir={self._dhcp}",
+            *(f"--dhcp-host={mac},{address}" for address, mac in _CARDS),
             f"--dhcp-option=3,{GATEWAY}",
             f"--dhcp-option=6,{GATEWAY}",
             f"--dhcp-leasefile={lab.work}/leases",
@@ -193,11 +193,10 @@ class VirtualFleet:
         lab, number = self._lab, self._count
         self._count += 1
         instance_id = lab.run_instance(role, queue)
-        address, mac = f"10.77.0.{100 + number}", f"02:00:0a:4d:00:{100 + number:02x}"
+        address, mac = _CARDS[number]
         lab.aws.instances[address] = Instance(
             instance_id, INSTANCE_TYPE, lab.user_data(role, queue), mac
         )
-        (self._dhcp / instance_id).write_text(f"{mac},{address}\n")
         if role == "head":
             lab.aws.names[HEAD_HOST] = address
         for command in (

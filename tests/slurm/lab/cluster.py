@@ -260,7 +260,7 @@ class Cluster:
         """Return one field of a job, in squeue's letters: ``%T`` state, ``%r`` reason."""
         return self.head.try_run("squeue", "-ahj", job, "-t", "all", "-o", field).stdout.strip()
 
-    def wait_state(self, job: str, *states: str, seconds: float = 30) -> str:
+    def wait_state(self, job: str, *states: str, seconds: float = 120) -> str:
         """Wait until a job is in one of the states."""
         return wait_until(
             lambda: next((s for s in states if s == self.job(job, "%T")), None),
@@ -268,7 +268,7 @@ class Cluster:
             seconds,
         )
 
-    def wait_reason(self, job: str, word: str, seconds: float = 30) -> str:
+    def wait_reason(self, job: str, word: str, seconds: float = 120) -> str:
         """Wait until a job waits for a reason that has the word in it."""
 
         def reason() -> str | None:

@@ -25,7 +25,7 @@ _PREFIX = "trainshed-lab"
 def wait_until(
     probe: Callable[[], T | None],
     what: str | Callable[[], str],
-    seconds: float = 30,
+    seconds: float = 120,
     every: float = 0.05,
 ) -> T:
     """Return what the probe gives once it gives something true.
@@ -70,7 +70,7 @@ class Machine:
         return [*enter, *become, *home, *args]
 
     def try_run(
-        self, *args: str, user: str | None = None, seconds: float = 30, stdin: str = ""
+        self, *args: str, user: str | None = None, seconds: float = 120, stdin: str = ""
     ) -> subprocess.CompletedProcess[str]:
         """Run a command on the machine, whatever its exit code."""
         return subprocess.run(
@@ -83,7 +83,9 @@ class Machine:
             check=False,
         )
 
-    def run(self, *args: str, user: str | None = None, seconds: float = 30, stdin: str = "") -> str:
+    def run(
+        self, *args: str, user: str | None = None, seconds: float = 120, stdin: str = ""
+    ) -> str:
         """Run a command on the machine and return what it printed.
 
         Raises:
@@ -104,7 +106,7 @@ class Machine:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            timeout=60,
+            timeout=240,
             cwd="/",
             check=False,
         )

@@ -47,13 +47,13 @@ start_slurmd() {
 
 wait_until() {
   local tries
-  for ((tries = 0; tries < 400; tries++)); do
+  for ((tries = 0; tries < 2400; tries++)); do
     if "$@" >/dev/null 2>&1; then
       return
     fi
     sleep 0.05
   done
-  echo "service.sh: '$*' did not succeed in 20 s" >&2
+  echo "service.sh: '$*' did not succeed in 120 s" >&2
   return 1
 }
 

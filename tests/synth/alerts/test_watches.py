@@ -359,6 +359,14 @@ def test_the_last_announcement_says_when_instances_end(
     )
 
 
+def test_a_fleet_that_drains_by_itself_is_not_told_to(alerts: Alerts, resources: Resources) -> None:
+    alerts().watch_capacity(Block(), drains=True)
+    (drain,) = (s for n, s in resources("AWS::Scheduler::Schedule").items() if "Drain" in n)
+    alert = read(drain["Target"]["Input"], "id")
+    assert alert.title.endswith("from 2027-03-01 11:00 UTC on: its nodes are drained now")
+    assert alert.advice.startswith("The fleet drains the nodes ten minutes before EC2 ends them")
+
+
 def test_both_spellings_of_capacity_block_events_are_matched(
     alerts: Alerts, stack: cdk.Stack
 ) -> None:

@@ -155,7 +155,7 @@ def record() -> Record:
 
 @pytest.fixture(scope="session")
 def build(record: Record) -> Build:
-    """Make a fleet in a foreign stack and synthesise it; keywords of the construct."""
+    """Make a fleet in a foreign stack and synthesise it; keywords of the construct, ``alarms``."""
 
     def make(fleet: Fleet | None = None, **keywords: Any) -> Made:
         env = keywords.pop("env", ENV)
@@ -178,7 +178,11 @@ def build(record: Record) -> Build:
             "storage": OthersStorage(stack, "Storage"),
             **keywords,
         }
-        return Made(stack, SlurmFleet(stack, "Fleet", **given))
+        alarms = given.pop("alarms", None)
+        fleet_made = SlurmFleet(stack, "Fleet", **given)
+        if alarms:
+            fleet_made.send_alarms_to(alarms[0], key_arn=alarms[1])
+        return Made(stack, fleet_made)
 
     return make
 

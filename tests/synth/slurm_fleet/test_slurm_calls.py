@@ -34,6 +34,7 @@ BLOCK = CapacityBlock(
     end=datetime(2027, 3, 15, 11, 30, tzinfo=UTC),
 )
 ENV = cdk.Environment(account="111122223333", region="us-east-2")
+KEY = f"arn:aws:kms:ap-southeast-2:111122223333:key/{'0' * 36}"
 SECRET = "arn:aws:secretsmanager:us-east-2:111122223333:secret:db-AbCdEf"
 
 CLIENTS = {
@@ -70,7 +71,7 @@ OF_NODES = [
     path for path in (*NODE.glob("*.sh"), NODE / "user_data/bootstrap.sh") if path.name[:3] != "pc_"
 ]
 HANDLER = Path(asset("functions", "slurm_fleet", "handler.py"))
-OF_HEAD = [*OF_NODES, NODE / "keeper" / "aws.py"]
+OF_HEAD = [*OF_NODES, *(NODE / "keeper").rglob("*.py")]
 
 
 def test_what_is_called_is_allowed(plain: Any) -> None:
@@ -99,7 +100,7 @@ def test_the_longest_policy_is_one_that_iam_takes(build: Build, record: Record) 
         cluster_name="c" * 40,
         zone=facts.ZoneName("ap-southeast-2a"),
         env=cdk.Environment(account="111122223333", region="ap-southeast-2"),
-        alarm_topic_arn=f"arn:aws:sns:ap-southeast-2:111122223333:{'t' * 100}",
+        alarms=(f"arn:aws:sns:ap-southeast-2:111122223333:{'t' * 100}", KEY),
     )
     document = made.properties("AWS::IAM::ManagedPolicy", "RolesHeadPolicy")["PolicyDocument"]
     size = len(json.dumps(resolved(document), separators=(",", ":")))

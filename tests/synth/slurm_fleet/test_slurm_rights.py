@@ -29,6 +29,8 @@ BLOCK = CapacityBlock(
     end=datetime(2027, 3, 15, 11, 30, tzinfo=UTC),
 )
 SECRET = "arn:aws:secretsmanager:us-east-2:111122223333:secret:db-AbCdEf"
+TOPIC = "arn:aws:sns:us-east-2:111122223333:alerts"
+KEY = "arn:aws:kms:us-east-2:111122223333:key/0"
 POLICY = "arn:aws:iam::111122223333:policy/extra"
 ENV = cdk.Environment(account="111122223333", region="us-east-2")
 PLACE = "us-east-2:111122223333"
@@ -208,11 +210,18 @@ def test_a_package_cache_can_be_read(build: Build, record: Record) -> None:
     assert objects[2:] == ["arn:aws:s3:::ours/cache.tar"]
 
 
-def test_alarms_can_be_raised_where_a_topic_is_named(build: Build) -> None:
-    topic = "arn:aws:sns:us-east-2:111122223333:alerts"
-    made = build(alarm_topic_arn=topic)
-    assert made.statements("RolesHeadPolicy")["RaiseAlarms"] == (["sns:Publish"], [topic], None)
-    assert made.document["alarm_topic_arn"] == topic
+@pytest.mark.parametrize("key", [None, KEY], ids=["no key", "key"])
+def test_the_head_node_publishes_where_a_topic_is_named(key: str | None, build: Build) -> None:
+    made = build(alarms=(TOPIC, key))
+    rights = made.statements("RolesHeadPolicy")
+    assert rights["RaiseAlarms"] == (["sns:Publish"], [TOPIC], None)
+    encrypts = rights.get("EncryptAlarms")
+    assert encrypts == ((["kms:Decrypt", "kms:GenerateDataKey"], [KEY], None) if key else None)
+    assert made.document["alarm_topic_arn"] == TOPIC
+    assert made.fleet.document["alarm_topic_arn"] == TOPIC
+    (resource,) = made.of_type("Custom::TrainshedSlurmFleet").values()
+    value = made.properties("AWS::SSM::Parameter")["Value"]
+    assert resource["Properties"]["FleetDocument"] == value
 
 
 def test_named_policies_are_on_their_own_nodes(build: Build, record: Record) -> None:

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from trainshed.config import Institution
+from trainshed.config import Institution, OnDemand
 from trainshed.cost import (
     PRICES,
     REGIONS,
@@ -245,3 +245,19 @@ def test_a_database_that_is_made_costs_its_least_always_and_more_under_load(
     always, load = items["Slurm database, what always runs"], items["Slurm database under load"]
     assert (always.quantity, always.idle) == (Range.of(365), True)
     assert (load.quantity, load.idle) == (Range.of(0, 2555), False)
+
+
+def test_a_bare_fleet_costs_what_it_has(example: Callable[[str], Institution]) -> None:
+    bare = example("bare")
+    on_demand = {
+        name: queue.model_copy(update={"capacity": OnDemand()})
+        for name, queue in bare.fleet.queues.items()
+    }
+    fleet = bare.fleet.model_copy(update={"queues": on_demand})
+    items = {i.what: i for i in monthly_cost(bare.model_copy(update={"fleet": fleet})).items}
+    assert items["On-Demand nodes that always run, queue train, p5en.48xlarge"].quantity == (
+        Range.of(4 * 730)
+    )
+    assert items["Disk of Slurm's state, gp3"].quantity == Range.of(100)
+    assert {"Secret of munge", "Private DNS zone of the cluster"} <= set(items)
+    assert not {"Dashboard", "Load balancers of login nodes"} & set(items)

@@ -149,6 +149,21 @@ CHANGES: dict[str, tuple[Callable[[Stacks], object], Effect]] = {
         Effect.LIVE,
     ),
     "bucket leaves": (drop(FOUNDATION, BUCKET), Effect.REPLACES_DATA),
+    # Accounting database
+    "database leaves": (drop(FOUNDATION, "AWS::RDS::DBCluster"), Effect.REPLACES_DATA),
+    "database encrypted otherwise": (
+        lambda s: of_type(s[FOUNDATION], "AWS::RDS::DBCluster")["Properties"].update(
+            KmsKeyId="arn:aws:kms:::key/1"
+        ),
+        Effect.REPLACES_DATA,
+    ),
+    "database of another capacity": (
+        lambda s: of_type(s[FOUNDATION], "AWS::RDS::DBCluster")["Properties"].update(
+            ServerlessV2ScalingConfiguration={"MinCapacity": 1, "MaxCapacity": 8}
+        ),
+        Effect.LIVE,
+    ),
+    "instance of the database leaves": (drop(FOUNDATION, "AWS::RDS::DBInstance"), Effect.LIVE),
     # VPC
     "VPC range": (
         lambda s: of_type(s[FOUNDATION], "AWS::EC2::VPC")["Properties"].update(

@@ -54,9 +54,14 @@ class Actor:
         # Whatever the node said before is void; only then may it say something anew.
         self._slurm.comment(action.node, WAITS)
         self._store.add(Event(now, action.node, action.action, action.fault.text))
-        if action.action == "reboot":
-            self._slurm.reboot(action.node)
         self._slurm.drain(action.node, action.reason)
+        if action.action == "reboot":
+            try:
+                self._slurm.reboot(action.node)
+            except SlurmError:
+                # A fault that was tried to be mended once: the next round replaces the node.
+                self._slurm.drain(action.node, f"health: {action.fault.text}")
+                raise
 
     def _replace(self, now: datetime, action: Replace) -> None:
         name = f"{action.node}-{now:%Y%m%dT%H%M%S}"

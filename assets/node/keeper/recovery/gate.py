@@ -1,8 +1,8 @@
 """Whether a queue is open to users, and what brings it there. Pure.
 
-A queue is closed by a reservation for root over all its nodes, which Slurm keeps across restarts and
-reconfigurations. It opens once an all-reduce over all of its nodes has passed, and stays open as
-long as one of those nodes is there: a replacement is released by its own checks.
+A queue is closed by a reservation for root over all its nodes, which Slurm keeps across restarts
+and reconfigurations. It opens once an all-reduce over all of its nodes has passed, and stays open
+as long as one of those nodes is there: a replacement is released by its own checks.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any
 
 PASSED, FAILED, OPENED = "passed", "failed", "opened by hand"
+"""Verdicts; a person may open a queue whose gate cannot pass."""
 _UNMEASURED = "nobody has measured"
 
 
@@ -102,7 +103,9 @@ def is_open(queue: QueueState) -> bool:
     record = queue.record
     if record is None or record.verdict == FAILED:
         return False
-    return not queue.alive or bool(set(record.nodes) & set(queue.alive))
+    if not record.nodes or not queue.alive:
+        return True  # opened before any gate, or nobody to keep out
+    return bool(set(record.nodes) & set(queue.alive))
 
 
 def steps(queue: QueueState) -> list[Step]:

@@ -1,4 +1,4 @@
-"""Slurm's programs beyond what the keeper needs: comments, reboots, reservations, the gate's job."""
+"""Slurm's programs beyond what the keeper needs: comments, reboots, reservations, gates."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ OURS = "trainshed: "
 PASSED = f"{OURS}passed"
 FAILED = f"{OURS}failed "
 WAITS = f"{OURS}waits for its checks"
-_JOINED_HELD = {"", "held", HELD}
-# Nodes join with State=DRAIN; 22.05 gives them no reason then, and nobody else can drain so.
+# Nodes join with State=DRAIN and without a reason, which nobody else can drain without.
+_JOINED_HELD = {"", HELD}
 _FAULT = re.compile(
     r"(?P<check>\w+) \[(?P<severity>monitor|reset|reboot|isolate)\] ?(?P<evidence>.*)"
 )

@@ -1,0 +1,150 @@
+"""Brings queues through their gates: what is seen of each, and what is done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+
+from ..document import Document, Queue
+from ..slurm import SlurmError
+from ..view import Node, instance_of
+from .act import Tell
+from .gate import Open, QueueState, Reserve, Run, Step, is_open, judge, reservation, steps
+from .slurm import Slurm
+from .store import Store
+
+
+def queue_of(node: str) -> str:
+    """Return the queue of a node's name."""
+    return node.rpartition("-")[0] if instance_of(node) else ""
+
+
+class Queues:
+    """The gates of all queues.
+
+    Args:
+        slurm: The cluster.
+        store: What is kept.
+        tell: Tells people.
+        say: Writes a line to the journal.
+    """
+
+    def __init__(self, slurm: Slurm, store: Store, tell: Tell, say: Callable[..., None]) -> None:
+        self._slurm, self._store, self._tell, self._say = slurm, store, tell, say
+
+    def round(
+        self, document: Document, nodes: Mapping[str, Node], now: datetime
+    ) -> dict[str, QueueState]:
+        """Go one step with each queue, and return what was seen.
+
+        Raises:
+            SlurmError: Slurm does not answer.
+        """
+        reserved = self._slurm.reservations()
+        seen = {
+            name: self._seen(queue, nodes, reserved, now)
+            for name, queue in sorted(document.queues.items())
+        }
+        closed = {name: reservation(name) for name, q in seen.items() if q.reserved is not None}
+        if closed:
+            self._slurm.let_first_job_in(closed)
+        for name, state in seen.items():
+            for step in steps(state):
+                try:
+                    self._one(state, step)
+                    self._say("did", action=type(step).__name__, subject=str(step))
+                except (SlurmError, OSError) as error:
+                    self._say("did not succeed", subject=f"{name}: {step}", reason=str(error))
+        return seen
+
+    def _seen(
+        self,
+        queue: Queue,
+        nodes: Mapping[str, Node],
+        reserved: Mapping[str, tuple[str, ...]],
+        now: datetime,
+    ) -> QueueState:
+        mine = {name: node for name, node in nodes.items() if queue_of(name) == queue.name}
+        alive = tuple(sorted(name for name, node in mine.items() if "DOWN" not in node.flags))
+        before = queue.start is not None and now < queue.start
+        self._finish(queue.name, now)
+        return QueueState(
+            name=queue.name,
+            wanted=0 if before else queue.ceiling(now),
+            gpus=queue.gpus,
+            alive=alive,
+            ready=tuple(n for n in alive if not mine[n].drained and not mine[n].busy),
+            reserved=reserved.get(reservation(queue.name)),
+            record=self._store.record(queue.name),
+            job=self._slurm.gate_job(queue.name),
+            again=self._store.asked(queue.name).exists(),
+        )
+
+    def _one(self, state: QueueState, step: Step) -> None:
+        name = reservation(step.queue)
+        if isinstance(step, Reserve):
+            self._slurm.reserve(name, step.nodes, new=state.reserved is None)
+        elif isinstance(step, Open):
+            self._slurm.unreserve(name)
+        else:
+            self._run(state, step)
+
+    def _run(self, state: QueueState, step: Run) -> None:
+        folder = (self._store.shared or Path("/var/log/slurm")) / "gate"
+        folder.mkdir(parents=True, exist_ok=True)
+        inside = reservation(step.queue) if state.reserved is not None else ""
+        job = self._slurm.submit_gate(step.queue, len(step.nodes), step.gpus, str(folder), inside)
+        self._store.asked(step.queue).unlink(missing_ok=True)
+        running = {"job": job, "nodes": list(step.nodes), "folder": str(folder)}
+        self._store.running(step.queue).write_text(json.dumps(running) + "\n")
+
+    def _finish(self, queue: str, now: datetime) -> None:
+        """Judge a gate whose job is over."""
+        path = self._store.running(queue)
+        try:
+            running = json.loads(path.read_text())
+            job, nodes, folder = str(running["job"]), tuple(running["nodes"]), running["folder"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return
+        code = self._slurm.exit_code(job)
+        if code is None:
+            return
+        record = judge(code, _last_words(Path(folder), job), nodes, now, job)
+        self._store.keep(queue, record)
+        path.unlink(missing_ok=True)
+        for node in nodes:
+            # A node may be gone meanwhile; the record has them all.
+            try:
+                self._slurm.comment(node, f"trainshed: passed; gate {record.verdict} {now:%F %R}")
+            except SlurmError as error:
+                self._say("did not succeed", subject=node, reason=str(error))
+        remedy = "" if record.verdict == "passed" else " Users are kept out. Then: trainshed-gate"
+        self._tell(
+            f"Queue {queue}: the all-reduce over {len(nodes)} nodes {record.verdict}",
+            f"{record.text}.{remedy}",
+        )
+
+
+def _last_words(folder: Path, job: str) -> str:
+    """Return the verdict of a gate, or what its job said last."""
+    for name in (f"nccl-gate-{job}.json", f"gate-{job}.log"):
+        try:
+            text = (folder / name).read_text().strip()
+        except OSError:
+            continue
+        if text:
+            return text.splitlines()[-1]
+    return "it said nothing"
+
+
+def unreleasable(seen: Mapping[str, QueueState]) -> frozenset[str]:
+    """Return the nodes of closed queues that their reservation does not have yet."""
+    return frozenset(
+        node
+        for state in seen.values()
+        if not is_open(state)
+        for node in state.alive
+        if node not in (state.reserved or ())
+    )

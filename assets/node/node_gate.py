@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Checks a node that is held, and writes in its comment whether it may be released.
+
+usage: node_gate.py NODE [LEVEL]
+
+A timer runs it every minute. It checks once after each boot, and once more when the head node has
+ordered a reset of the GPUs, which it makes. A node in use is left alone. The words in reasons and
+comments are those of keeper/recovery/words.py, which a test compares.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+CHECK = Path(__file__).resolve().parent / "health" / "health_check.py"
+CHECKED = Path(os.environ.get("ROOT_DIR") or "/") / "run/trainshed/gate-checked"
+WAITS = "trainshed: waits for its checks"
+RESET = "health: reset now: "
+_SEVERITIES = ("monitor", "reset", "reboot", "isolate")
+_LONGEST = 180
+_SECONDS = 2400
+
+
+def run(*command: str, seconds: int = 60) -> tuple[int, str]:
+    """Run a command and return its exit code and what it said."""
+    try:
+        # Slurm's and NVIDIA's programs and our own, with arguments made here.
+        done = subprocess.run(  # noqa: S603
+            command, capture_output=True, text=True, timeout=seconds, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return 1, str(error)
+    return done.returncode, done.stdout + done.stderr
+
+
+def field(shown: str, name: str) -> str:
+    """Return a field of a node as scontrol shows it on one line."""
+    match = re.search(rf" {name}=(.*?)(?= \w+=| \[\S+@\S+\]|\s*$)", shown)
+    return match[1].strip() if match else ""
+
+
+def verdict(code: int, said: str) -> str:
+    """Return what the comment says of a run of the checks."""
+    results = []
+    for line in said.splitlines():
+        try:
+            result = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(result, dict) and result.get("verdict") == "fail":
+            results.append(result)
+    if results:
+        worst = max(results, key=lambda each: _SEVERITIES.index(each["severity"]))
+        text = f"{worst['check']} [{worst['severity']}] {worst['evidence']}"
+    elif code == 0:
+        return "trainshed: passed"
+    else:
+        # Without a verdict nobody knows whether it is well, and no repair is known either.
+        text = f"checks [monitor] could not be made: {said.strip()[-100:]}"
+    return ("trainshed: failed " + re.sub(r"[\"'\\=\s]+", " ", text))[:_LONGEST].strip()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Do what is due for this node; nothing, most times."""
+    if not arguments:
+        print(__doc__, file=sys.stderr)
+        return 2
+    node, level = arguments[0], (list(arguments[1:]) or ["basic"])[0]
+    code, shown = run("scontrol", "--oneliner", "show", "node", node)
+    if code or "DRAIN" not in field(shown, "State") or "ALLOCATED" in field(shown, "State"):
+        return 0
+    reset = field(shown, "Reason").startswith(RESET) and field(shown, "Comment") == WAITS
+    if CHECKED.exists() and not reset:
+        return 0
+    if reset:
+        code, said = run("nvidia-smi", "--gpu-reset", seconds=300)
+        print(f"node_gate: reset of the GPUs: {code} {said.strip()[-200:]}")
+        run(sys.executable, "-S", "-E", str(CHECK), "acknowledge")
+    code, said = run(sys.executable, "-S", "-E", str(CHECK), level, "--json", seconds=_SECONDS)
+    text = verdict(code, said)
+    at = time.strftime("%Y-%m-%d %H:%M", time.gmtime())
+    text = f"{text} {level} {at}" if text == "trainshed: passed" else text
+    print(f"node_gate: {text}")
+    code, said = run("scontrol", "update", f"nodename={node}", f"comment={text}")
+    if code:
+        print(f"node_gate: {said.strip()}", file=sys.stderr)
+        return 1
+    CHECKED.parent.mkdir(parents=True, exist_ok=True)
+    CHECKED.touch()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

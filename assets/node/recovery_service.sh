@@ -1,0 +1,35 @@
+#!/bin/bash
+# usage: recovery_service.sh    holding, gate and mending of nodes, as a service of the head node
+set -euo pipefail
+# shellcheck source=assets/node/common.sh
+source "$(dirname "$0")/common.sh"
+
+main() {
+  local before after
+  write_file /etc/systemd/system/trainshed-recovery.service 0644 root <<'UNIT'
+[Unit]
+Description=Releases nodes that passed their checks, runs the gate, mends what fails
+After=network-online.target munge.service slurmctld.service
+
+[Service]
+EnvironmentFile=/etc/trainshed/node.env
+Environment=PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=/opt/trainshed/current
+ExecStart=/usr/bin/python3 -m keeper.recovery
+Restart=always
+RestartSec=5
+UNIT
+  write_file /usr/local/sbin/trainshed-gate 0755 root <<'PROGRAM'
+#!/bin/sh
+PYTHONPATH=/opt/trainshed/current exec python3 -m keeper.recovery gate "$@"
+PROGRAM
+  before=$(cat /run/trainshed/recovery-scripts 2>/dev/null || true)
+  after=$(readlink /opt/trainshed/current)
+  if [[ $before != "$after" ]]; then
+    CHANGED=yes # another release of its program
+  fi
+  ensure_running trainshed-recovery.service
+  write_file /run/trainshed/recovery-scripts 0644 root <<<"$after"
+  echo "recovery_service: running"
+}
+
+main "$@"

@@ -1,0 +1,120 @@
+"""What a held node does by itself, with stand-ins for Slurm and the checks."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assets.node import node_gate
+from assets.node.keeper.recovery import words
+from assets.node.node_gate import verdict
+
+SCONTROL = """\
+#!/bin/bash
+if [[ $1 == update ]]; then echo "$3" >>"$WORK/comments"; else cat "$WORK/node"; fi
+"""
+CHECKS = """\
+import os, pathlib, sys
+work = pathlib.Path(os.environ["WORK"])
+with (work / "checks").open("a") as calls:
+    calls.write(" ".join(sys.argv[1:]) + "\\n")
+print((work / "says").read_text())
+sys.exit(1 if "fail" in (work / "says").read_text() else 0)
+"""
+
+
+class Machine:
+    """A node."""
+
+    def __init__(self, work: Path) -> None:
+        self.work = work
+        (work / "bin").mkdir()
+        (work / "health").mkdir()
+        programs = {"scontrol": SCONTROL, "nvidia-smi": '#!/bin/bash\necho "$*" >>"$WORK/resets"\n'}
+        for name, text in programs.items():
+            (work / "bin" / name).write_text(text)
+            (work / "bin" / name).chmod(0o755)
+        (work / "health" / "health_check.py").write_text(CHECKS)
+        shutil.copy(Path(node_gate.__file__), work)
+        (work / "says").write_text('{"check": "ecc", "verdict": "ok", "severity": "monitor"}')
+        self.becomes("IDLE+DRAIN", words.HELD, "")
+
+    def becomes(self, state: str, reason: str, comment: str) -> None:
+        why = f" Reason={reason} [root@2026-11-29T12:00:00]" if reason else ""
+        said = f" Comment={comment}" if comment else ""
+        (self.work / "node").write_text(f"NodeName=n State={state} TmpDisk=0{why}{said}\n")
+
+    def round(self) -> None:
+        environment = {"PATH": f"{self.work}/bin:{os.environ['PATH']}", "WORK": str(self.work)}
+        command = [sys.executable, str(self.work / "node_gate.py"), "n", "basic"]
+        subprocess.run(command, env={**environment, "ROOT_DIR": str(self.work)}, check=True)
+
+    def lines(self, name: str) -> list[str]:
+        path = self.work / name
+        return path.read_text().splitlines() if path.exists() else []
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_a_held_node_is_checked_once_after_its_boot(machine: Machine) -> None:
+    machine.round()
+    machine.round()
+    assert machine.lines("checks") == ["basic --json"]
+    assert machine.lines("comments")[0].startswith(f"comment={words.PASSED} basic 20")
+
+
+def test_a_node_that_fails_says_what(machine: Machine) -> None:
+    bad = {"check": "nvlink", "verdict": "fail", "severity": "reboot", "evidence": 'GPU "4": x=1'}
+    (machine.work / "says").write_text(json.dumps(bad))
+    machine.round()
+    [comment] = machine.lines("comments")
+    found = words.fault(comment.removeprefix("comment="))
+    assert found == words.Fault("nvlink", "reboot", "GPU 4 : x 1")
+
+
+def test_a_reset_is_made_once_for_each_order(machine: Machine) -> None:
+    machine.round()
+    machine.becomes("IDLE+DRAIN", f"{words.RESET}ecc [reset] GPU 3", words.WAITS)
+    machine.round()
+    assert machine.lines("resets") == ["--gpu-reset"]
+    assert machine.lines("checks") == ["basic --json", "acknowledge", "basic --json"]
+    machine.becomes("IDLE+DRAIN", f"{words.RESET}ecc [reset] GPU 3", f"{words.PASSED} basic")
+    machine.round()
+    assert len(machine.lines("resets")) == 1
+
+
+@pytest.mark.parametrize("state", ["IDLE", "ALLOCATED+DRAIN", "MIXED"])
+def test_a_node_in_use_is_left_alone(machine: Machine, state: str) -> None:
+    machine.becomes(state, "", "")
+    machine.round()
+    assert machine.lines("checks") == []
+
+
+def test_the_words_are_those_of_the_head_node() -> None:
+    assert node_gate.WAITS == words.WAITS
+    assert node_gate.RESET == words.RESET
+    assert verdict(0, "") == words.PASSED
+
+
+def test_the_worst_of_several_faults_decides() -> None:
+    lines = [
+        {"check": check, "verdict": "fail", "severity": severity, "evidence": "x"}
+        for check, severity in (("efa", "reboot"), ("nvme", "isolate"), ("ecc", "reset"))
+    ]
+    said = "\n".join([*map(json.dumps, lines), "not JSON"])
+    assert verdict(1, said) == "trainshed: failed nvme [isolate] x"
+
+
+def test_checks_that_could_not_be_made_release_nobody() -> None:
+    text = verdict(2, "health_check: /etc/trainshed/expect.json is not there")
+    found = words.fault(text)
+    assert found is not None and (found.check, found.severity) == ("checks", "monitor")
