@@ -90,7 +90,7 @@ def read_network(scope: Construct, id: str, institution: Institution) -> Trainin
     cdk.Annotations.of(subnet).acknowledge_warning(
         "@aws-cdk/aws-ec2:noSubnetRouteTableId", "nothing here reads its routes"
     )
-    network = TrainingNetwork(
+    return TrainingNetwork.from_attributes(
         scope,
         id,
         zone=zone,
@@ -98,14 +98,8 @@ def read_network(scope: Construct, id: str, institution: Institution) -> Trainin
         vpc=vpc,
         compute_subnet=subnet,
         efa_security_group=_group(scope, id, institution, "Efa"),
-        efa_group_allows_itself=True,
         egress_security_group=_group(scope, id, institution, "Egress"),
     )
-    if institution.network.vpc:
-        cdk.Annotations.of(network).acknowledge_warning(
-            "trainshed:isolated-vpc-endpoints", "the foundation makes the endpoints"
-        )
-    return network
 
 
 def read_nat_gateway_id(scope: Construct, institution: Institution) -> str | None:
