@@ -7,6 +7,7 @@ docs/performance.md has the measurements.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 import os
@@ -15,10 +16,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, TypeVar
+from typing import IO, TYPE_CHECKING, TypeVar
 
-from trainshed.cli.checked import load_all
-from trainshed.config import Institution
+if TYPE_CHECKING:
+    from trainshed.config import Institution
 
 # A process costs as much as some five institutions before it makes its first stack.
 FEWEST_A_SHARE = 10
@@ -39,12 +40,21 @@ def share_of_this_process(app: Path, *, folder: Path | None = None) -> list[Inst
         folder: Folder of the institution files. Default: ``institutions`` beside the app.
 
     Raises:
-        ConfigError: With every fault of every file; or there is no institution of that name.
-        SystemExit: A share failed; its output was printed.
+        SystemExit: With every fault of every file; or there is no institution of that name; or a
+            share failed, and its output was printed.
     """
     folder = folder or app.with_name("institutions")
-    context = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}"))
-    institutions = load_all(folder, context.get("institution"))
+    chosen = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}")).get("institution")
+    if chosen is None and len(list(folder.glob("*.yaml"))) > FEWEST_A_SHARE:
+        _drop_assertions()
+    # Imported here, as the process may have started anew.
+    from trainshed.cli.checked import load_all
+    from trainshed.config import ConfigError
+
+    try:
+        institutions = load_all(folder, chosen)
+    except ConfigError as error:
+        sys.exit(str(error))
     shares = cut(institutions)
     if len(shares) == 1:
         return institutions
@@ -77,6 +87,20 @@ def cut(institutions: Sequence[T]) -> list[list[T]]:
     count = max(1, count)
     starts = [round(len(institutions) * place / count) for place in range(count + 1)]
     return [list(institutions[start:end]) for start, end in pairwise(starts)]
+
+
+def _drop_assertions() -> None:
+    """Start this process anew as ``python -O``, where the CDK is compiled for that.
+
+    The CDK's Python checks the types of all arguments in assertions, a tenth of a synthesis; the
+    arguments here have been through mypy and the tests. ``make setup`` compiles it.
+    """
+    cdk = importlib.util.find_spec("aws_cdk")
+    if sys.flags.optimize or cdk is None or cdk.origin is None:
+        return
+    if Path(importlib.util.cache_from_source(cdk.origin, optimization=1)).exists():
+        sys.stdout.flush()
+        os.execv(sys.executable, [sys.executable, "-O", *sys.orig_argv[1:]])  # noqa: S606  itself
 
 
 class _Child:
