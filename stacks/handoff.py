@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 class Handoff(Construct):
     """Parameters ``/trainshed/NAME/…`` with the ids of a foundation."""
 
+    values: dict[str, str]
+    """What the parameters hold, by the last part of their names."""
+
     def __init__(
         self,
         scope: Construct,
@@ -36,7 +39,7 @@ class Handoff(Construct):
         accounting: SlurmAccountingDatabase | None = None,
     ) -> None:
         super().__init__(scope, id)
-        values = {
+        values = self.values = {
             "VpcId": network.vpc.vpc_id,
             "ComputeSubnetId": network.compute_subnet.subnet_id,
             "EfaSecurityGroupId": network.efa_security_group.security_group_id,

@@ -76,7 +76,7 @@ class ParallelClusterNodes(Construct):
             RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if retain else RemovalPolicy.DESTROY
         )
         mount_dir = storage.mount_dir
-        region = Stack.of(self).region
+        region = stack_facts(self).region
         policy = ParallelClusterPolicy(
             self,
             "Policy",

@@ -16,6 +16,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from .._given import check_record, check_records
+from .._stacks import stack_facts
 from ..config.faults import refuse
 from ..config.link_rules import link_faults
 from ..config.lustre_rules import storage_kind, storage_warnings
@@ -113,6 +114,7 @@ class LustreStorage(LustreMetrics, Construct):
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ) -> None:
         super().__init__(scope, id)
+        stack_facts(self, scope)
         check_record("lustre", lustre, Lustre)
         check_records("links", links, S3Link)
         refuse([*mount_dir_faults(mount_dir), *link_faults(links, Bucket(), lustre)])
