@@ -13,7 +13,6 @@ from constructs import Construct
 from . import facts, fleets
 from ._given import check_record
 from ._names import construct_words
-from ._stacks import stack_facts
 from .capacity import CapacityReservation
 from .config import (
     AccountingDatabase,
@@ -87,7 +86,6 @@ class TrainingCluster(Construct):
         known_types: Mapping[str, facts.InstanceType] = facts.INSTANCE_TYPES,
     ) -> None:
         super().__init__(scope, id)
-        stack_facts(self, scope)
         check_record("fleet", fleet, Fleet)
         _check_vpc(network, storage)
         refuse(fleet_faults(fleet, zone=network.zone, types=known_types))

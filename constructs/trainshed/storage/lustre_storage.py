@@ -16,7 +16,6 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from .._given import check_record, check_records
-from .._stacks import stack_facts
 from ..config.faults import refuse
 from ..config.link_rules import link_faults
 from ..config.lustre_rules import storage_kind, storage_warnings
@@ -94,7 +93,6 @@ class LustreStorage(LustreMetrics, Construct):
     """Links to S3, by name."""
 
     _resource: fsx.CfnFileSystem | None
-    _removal_policy_of_rules: cdk.RemovalPolicy
 
     def __init__(
         self,
@@ -114,7 +112,6 @@ class LustreStorage(LustreMetrics, Construct):
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ) -> None:
         super().__init__(scope, id)
-        stack_facts(self, scope)
         check_record("lustre", lustre, Lustre)
         check_records("links", links, S3Link)
         refuse([*mount_dir_faults(mount_dir), *link_faults(links, Bucket(), lustre)])
@@ -131,7 +128,7 @@ class LustreStorage(LustreMetrics, Construct):
             storage_capacity=lustre.capacity_gib,
             storage_type=storage_kind(lustre),
             subnet_ids=[subnet.subnet_id],
-            security_group_ids=[self._group_id],
+            security_group_ids=[self.security_group.security_group_id],
             kms_key_id=key.key_arn if key else None,
             lustre_configuration=lustre_configuration(self, lustre, self.log_group),
         )
@@ -266,15 +263,11 @@ class LustreStorage(LustreMetrics, Construct):
 
     # Made when they are first asked for: an existing file system mostly has no use of them.
     @cached_property
-    def _group_id(self) -> str:
-        return self.security_group.security_group_id
-
-    @cached_property
     def _traffic(self) -> LustreTraffic:
         return LustreTraffic(
             self,
             "Traffic",
-            group_id=self._group_id,
+            security_group=self.security_group,
             efa=self.efa,
             removal_policy=self._removal_policy_of_rules,
         )
@@ -302,16 +295,15 @@ class LustreStorage(LustreMetrics, Construct):
             bucket = DataBucket(self, "Bucket", removal_policy=removal_policy).bucket
         self.bucket = bucket
         self.associations = {}
-        if not links and not link_buckets:
-            return
-        self.associations = LustreLinks(
-            self,
-            "Links",
-            file_system_id=self.file_system_id,
-            links=links,
-            bucket=bucket,
-            link_buckets=link_buckets,
-        ).associations
+        if links or link_buckets:
+            self.associations = LustreLinks(
+                self,
+                "Links",
+                file_system_id=self.file_system_id,
+                links=links,
+                bucket=bucket,
+                link_buckets=link_buckets,
+            ).associations
 
     def _warn(self, lustre: Lustre | None, links: Mapping[str, S3Link]) -> None:
         for id, text in storage_warnings(lustre, links).items():

@@ -34,7 +34,7 @@ class LustreTraffic(Construct):
     Args:
         scope: Where it belongs.
         id: Its id there.
-        group_id: Id of the file system's group.
+        security_group: Group of the file system.
         efa: Clients use EFA: all traffic. Else Lustre's TCP ports.
         removal_policy: What becomes of the rules when they are deleted or replaced.
     """
@@ -47,13 +47,13 @@ class LustreTraffic(Construct):
         scope: Construct,
         id: str,
         *,
-        group_id: str,
+        security_group: ec2.ISecurityGroup,
         efa: bool,
         removal_policy: cdk.RemovalPolicy,
     ) -> None:
         super().__init__(scope, id)
         self.rules = []
-        self._group_id = group_id
+        self._group_id = security_group.security_group_id
         self._removal_policy = removal_policy
         self._ports = _EFA_PORTS if efa else _TCP_PORTS
         self._made: set[tuple[str, ...]] = set()
