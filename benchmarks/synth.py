@@ -30,6 +30,7 @@ from trainshed.cli.check import stack_templates
 
 # What the plain app writes out as well.
 SECTIONS = ("name", "account", "region", "tags", "network", "storage", "fleet")
+LEFT_OUT_OF_FLEET = ("accounting", "policy")
 
 # As stacks/synthesis.py has it: where each element was made, in the CDK's own JavaScript.
 NO_TRACES = {"aws:cdk:disable-creation-stack-traces": True}
@@ -50,6 +51,8 @@ def write_institutions(folder: Path, count: int) -> None:
     """Write institutions that are the KAIT example, as far as the plain app has it."""
     example = yaml.safe_load((ROOT / "institutions" / "kait.yaml").read_text())
     kept = {key: value for key, value in example.items() if key in SECTIONS}
+    for key in LEFT_OUT_OF_FLEET:
+        kept["fleet"].pop(key, None)
     folder.mkdir(parents=True)
     for number in range(1, count + 1):
         text = yaml.safe_dump({**kept, "name": f"kait-{number}"}, sort_keys=False)

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 FEWEST_A_SHARE = 10
 MOST_A_SHARE = 25
 
+# Node collects young objects a quarter as often; a share makes many, and most stay.
+ROOM_FOR_YOUNG_OBJECTS = "--max-semi-space-size=64"
+
 T = TypeVar("T")
 
 
@@ -69,6 +72,7 @@ def share_of_this_process(app: Path, *, folder: Path | None = None) -> list[Inst
         child = _Child()
         if child.pid == 0:
             os.environ["CDK_OUTDIR"] = str(outdir / name)
+            os.environ.setdefault("NODE_OPTIONS", ROOM_FOR_YOUNG_OBJECTS)
             return share
         children.append(child)
     codes = [child.wait() for child in children]
