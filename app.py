@@ -2,18 +2,13 @@
 """The CDK app: two stacks for each file in institutions/, or for one with -c institution=NAME."""
 
 import gc
-import sys
 from pathlib import Path
 
 from stacks.shares import share_of_this_process
-from trainshed.config import ConfigError
 
 # The process ends with the synthesis; collecting its cycles meanwhile costs a tenth of it.
 gc.disable()
-try:
-    institutions = share_of_this_process(Path(__file__).resolve())
-except ConfigError as error:
-    sys.exit(str(error))
+institutions = share_of_this_process(Path(__file__).resolve())
 if institutions:
     # Imported here, as the process that only shares out the work needs no CDK.
     from stacks.synthesis import synthesise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -10,8 +11,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -45,6 +46,7 @@ class Variant:
         before: Done before each run, outside the measurement.
         may_fail: Its exit code does not count: cdk-nag fails a synthesis that it has read to the
             end.
+        context: Context of the app, as the command line would give it.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Variant:
     assembly: Path | None = None
     before: Callable[[], None] = lambda: None
     may_fail: bool = False
+    context: Mapping[str, object] = field(default_factory=dict)
 
 
 def environment(validation: str | None = "false", assembly: Path | None = None) -> dict[str, str]:
@@ -82,7 +85,8 @@ def measure(variant: Variant) -> Cost:
         child = subprocess.Popen(
             list(variant.command),
             cwd=ROOT,
-            env=environment(variant.validation, variant.assembly),
+            env=environment(variant.validation, variant.assembly)
+            | {"CDK_CONTEXT_JSON": json.dumps(variant.context)},
             stdout=output,
             stderr=output,
         )

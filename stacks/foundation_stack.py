@@ -46,7 +46,7 @@ class FoundationStack(cdk.Stack):
             self.accounting = trainshed.accounting_of(
                 self, "Accounting", institution, network=self.network
             )
-        Handoff(
+        handoff = Handoff(
             self,
             "Handoff",
             institution=institution,
@@ -54,7 +54,6 @@ class FoundationStack(cdk.Stack):
             storage=self.storage,
             accounting=self.accounting,
         )
-        cdk.CfnOutput(self, "FileSystemId", value=self.storage.file_system_id)
-        cdk.CfnOutput(self, "VpcId", value=self.network.vpc.vpc_id)
-        if self.storage.bucket is not None:
-            cdk.CfnOutput(self, "BucketName", value=self.storage.bucket.bucket_name)
+        for key in ("FileSystemId", "VpcId", "BucketName"):
+            if key in handoff.values:
+                cdk.CfnOutput(self, key, value=handoff.values[key])

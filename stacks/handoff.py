@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 class Handoff(Construct):
     """Parameters ``/trainshed/NAME/…`` with the ids of a foundation."""
 
+    values: dict[str, str]
+    """What the parameters hold, by the last part of their names."""
+
     def __init__(
         self,
         scope: Construct,
@@ -36,7 +39,7 @@ class Handoff(Construct):
         accounting: SlurmAccountingDatabase | None = None,
     ) -> None:
         super().__init__(scope, id)
-        values = {
+        values = self.values = {
             "VpcId": network.vpc.vpc_id,
             "ComputeSubnetId": network.compute_subnet.subnet_id,
             "EfaSecurityGroupId": network.efa_security_group.security_group_id,
@@ -90,7 +93,7 @@ def read_network(scope: Construct, id: str, institution: Institution) -> Trainin
     cdk.Annotations.of(subnet).acknowledge_warning(
         "@aws-cdk/aws-ec2:noSubnetRouteTableId", "nothing here reads its routes"
     )
-    network = TrainingNetwork(
+    return TrainingNetwork.from_attributes(
         scope,
         id,
         zone=zone,
@@ -98,14 +101,8 @@ def read_network(scope: Construct, id: str, institution: Institution) -> Trainin
         vpc=vpc,
         compute_subnet=subnet,
         efa_security_group=_group(scope, id, institution, "Efa"),
-        efa_group_allows_itself=True,
         egress_security_group=_group(scope, id, institution, "Egress"),
     )
-    if institution.network.vpc:
-        cdk.Annotations.of(network).acknowledge_warning(
-            "trainshed:isolated-vpc-endpoints", "the foundation makes the endpoints"
-        )
-    return network
 
 
 def read_nat_gateway_id(scope: Construct, institution: Institution) -> str | None:

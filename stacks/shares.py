@@ -7,79 +7,140 @@ docs/performance.md has the measurements.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, TypeVar
 
-from trainshed.cli.checked import load_all
-from trainshed.config import Institution
+if TYPE_CHECKING:
+    from trainshed.config import Institution
 
 # A process costs as much as some five institutions before it makes its first stack.
 FEWEST_A_SHARE = 10
 MOST_A_SHARE = 25
 
-# Names of the institutions of a share, for the process that synthesises it.
-SHARE = "TRAINSHED_SHARE"
+# Node collects young objects a quarter as often; a share makes many, and most stay.
+ROOM_FOR_YOUNG_OBJECTS = "--max-semi-space-size=64"
+
+T = TypeVar("T")
 
 
-def share_of_this_process(
-    app: Path, *, folder: Path | None = None, arguments: Sequence[str] = ()
-) -> list[Institution]:
+def share_of_this_process(app: Path, *, folder: Path | None = None) -> list[Institution]:
     """Return the institutions to synthesise here; none where other processes did them all.
 
+    Many institutions are cut into shares, and the process forks for each, before it imports the CDK
+    and with what it has read. A child returns from here with its share, the parent with nothing
+    once all children have ended.
+
     Args:
-        app: The app's file, which those processes run.
+        app: The app's file.
         folder: Folder of the institution files. Default: ``institutions`` beside the app.
-        arguments: What the app is given, for those processes too.
 
     Raises:
-        ConfigError: With every fault of every file; or there is no institution of that name.
-        SystemExit: A share failed; its output was printed.
+        SystemExit: With every fault of every file; or there is no institution of that name; or a
+            share failed, and its output was printed.
     """
     folder = folder or app.with_name("institutions")
-    if SHARE in os.environ:
-        return [i for name in os.environ[SHARE].split() for i in load_all(folder, name)]
-    context = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}"))
-    institutions = load_all(folder, context.get("institution"))
-    shares = cut([institution.name for institution in institutions])
+    chosen = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}")).get("institution")
+    if chosen is None and len(list(folder.glob("*.yaml"))) > FEWEST_A_SHARE:
+        _drop_assertions()
+    # Imported here, as the process may have started anew.
+    from trainshed.cli.checked import load_all
+    from trainshed.config import ConfigError
+
+    try:
+        institutions = load_all(folder, chosen)
+    except ConfigError as error:
+        sys.exit(str(error))
+    shares = cut(institutions)
     if len(shares) == 1:
         return institutions
-    _synthesise_side_by_side([str(app), *arguments], shares)
+    outdir = Path(os.environ.get("CDK_OUTDIR", "cdk.out"))
+    outdir.mkdir(parents=True, exist_ok=True)
+    names = [f"assembly-{number}" for number in range(1, len(shares) + 1)]
+    children: list[_Child] = []
+    for number, (share, name) in enumerate(zip(shares, names, strict=True)):
+        at_once = os.cpu_count() or 1
+        if number >= at_once:
+            children[number - at_once].wait()
+        child = _Child()
+        if child.pid == 0:
+            os.environ["CDK_OUTDIR"] = str(outdir / name)
+            os.environ.setdefault("NODE_OPTIONS", ROOM_FOR_YOUNG_OBJECTS)
+            return share
+        children.append(child)
+    codes = [child.wait() for child in children]
+    for child in children:
+        child.tell()
+    if any(codes):
+        sys.exit(1)
+    _write_manifest(outdir, names)
     return []
 
 
-def cut(names: Sequence[str]) -> list[list[str]]:
+def cut(institutions: Sequence[T]) -> list[list[T]]:
     """Cut institutions into shares that differ by one at most, the same on every machine."""
-    most_useful = max(1, math.ceil(len(names) / FEWEST_A_SHARE))
-    count = min(most_useful, 2 * math.ceil(len(names) / (2 * MOST_A_SHARE)))
+    most_useful = max(1, math.ceil(len(institutions) / FEWEST_A_SHARE))
+    count = min(most_useful, 2 * math.ceil(len(institutions) / (2 * MOST_A_SHARE)))
     count = max(1, count)
-    starts = [round(len(names) * place / count) for place in range(count + 1)]
-    return [list(names[start:end]) for start, end in pairwise(starts)]
+    starts = [round(len(institutions) * place / count) for place in range(count + 1)]
+    return [list(institutions[start:end]) for start, end in pairwise(starts)]
 
 
-def _synthesise_side_by_side(command: Sequence[str], shares: Sequence[Sequence[str]]) -> None:
-    outdir = Path(os.environ.get("CDK_OUTDIR", "cdk.out"))
-    folders = [f"assembly-{number}" for number in range(1, len(shares) + 1)]
+def _drop_assertions() -> None:
+    """Start this process anew as ``python -O``, where the CDK is compiled for that.
 
-    def synthesise(share: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, SHARE: " ".join(share), "CDK_OUTDIR": str(outdir / folder)}
-        return subprocess.run(  # noqa: S603  the app itself
-            [sys.executable, *command], env=environment, capture_output=True, text=True, check=False
-        )
+    The CDK's Python checks the types of all arguments in assertions, a tenth of a synthesis; the
+    arguments here have been through mypy and the tests. ``make setup`` compiles it.
+    """
+    cdk = importlib.util.find_spec("aws_cdk")
+    if sys.flags.optimize or cdk is None or cdk.origin is None:
+        return
+    if Path(importlib.util.cache_from_source(cdk.origin, optimization=1)).exists():
+        sys.stdout.flush()
+        os.execv(sys.executable, [sys.executable, "-O", *sys.orig_argv[1:]])  # noqa: S606  itself
 
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as processes:
-        done = list(processes.map(synthesise, shares, folders))
-    for process in done:
-        sys.stdout.write(process.stdout)
-        sys.stderr.write(process.stderr)
-    if any(process.returncode for process in done):
-        sys.exit(1)
+
+class _Child:
+    """A copy of this process; what it writes is kept until it is told."""
+
+    pid: int
+    """Its id here; 0 in the child itself."""
+
+    def __init__(self) -> None:
+        # Both processes have them open until they end.
+        self._written: dict[int, IO[bytes]] = {fd: TemporaryFile() for fd in (1, 2)}  # noqa: SIM115
+        self._code: int | None = None
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.pid = os.fork()
+        if self.pid == 0:
+            for descriptor, file in self._written.items():
+                os.dup2(file.fileno(), descriptor)
+
+    def wait(self) -> int:
+        """Wait for its end. Return its exit code; 0 where all is well."""
+        if self._code is None:
+            self._code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self._code
+
+    def tell(self) -> None:
+        """Write what it wrote."""
+        for descriptor, stream in ((1, sys.stdout), (2, sys.stderr)):
+            file = self._written[descriptor]
+            file.seek(0)
+            stream.write(file.read().decode(errors="replace"))
+            file.close()
+
+
+def _write_manifest(outdir: Path, folders: Sequence[str]) -> None:
+    """Nest the assemblies of the shares in one."""
     version = json.loads((outdir / folders[0] / "manifest.json").read_text())["version"]
     artifacts = {
         folder: {"type": "cdk:cloud-assembly", "properties": {"directoryName": folder}}

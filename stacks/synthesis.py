@@ -12,6 +12,9 @@ from trainshed.config import Institution
 from .cluster_stack import ClusterStack
 from .foundation_stack import FoundationStack
 
+# Where each element was made, in the CDK's own JavaScript: from Python it says "no user code".
+NO_TRACES = {"aws:cdk:disable-creation-stack-traces": True}
+
 
 def make_app(
     institutions: Sequence[Institution],
@@ -27,7 +30,7 @@ def make_app(
         context: Context of the app, such as feature flags. Default: none.
     """
     # Traces are of the CDK's own JavaScript, in temporary folders that differ in every run.
-    app = cdk.App(stack_traces=False, context=context)
+    app = cdk.App(stack_traces=False, context={**NO_TRACES, **(context or {})})
     for institution in institutions:
         foundation = FoundationStack(app, f"{institution.name}-foundation", institution=institution)
         cluster = ClusterStack(app, f"{institution.name}-cluster", institution=institution)

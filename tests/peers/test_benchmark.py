@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 # Calls to the CDK's Node process for each further institution, over those of the plain app. What
 # is above 1 is mostly acknowledged findings, each with its reason, which the plain app leaves out,
 # and a VPC of plain resources, which needs no lookup.
-MOST_CALLS = 1.6
+MOST_CALLS = 1.15
 
 
 @pytest.fixture(scope="session")
@@ -74,11 +74,12 @@ def test_the_benchmark_synthesises_what_app_py_does(tmp_path: Path) -> None:
         assert template.read_text() == (tmp_path / "benchmark" / template.name).read_text()
 
 
-def test_validate_imports_neither_the_cdk_nor_its_runtime() -> None:
+def test_validate_of_a_right_file_imports_nothing_heavy() -> None:
     code = (
         "import sys; from trainshed.cli import main; "
         "assert main(['validate', 'institutions/kait.yaml']) == 0; "
-        "print([m for m in ('aws_cdk', 'jsii', 'constructs', 'boto3') if m in sys.modules])"
+        "heavy = 'aws_cdk', 'jsii', 'constructs', 'boto3', 'jsonschema'; "
+        "print([module for module in heavy if module in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False

@@ -111,3 +111,25 @@ def test_the_manifest_of_shares_nests_assemblies(tmp_path: Path) -> None:
         tmp_path / "one" / "one.json",
         tmp_path / "two" / "two.json",
     ]
+
+
+def test_assertions_are_dropped_for_many_institutions_alone(tmp_path: Path) -> None:
+    (tmp_path / "aws_cdk.py").write_text("")
+    (tmp_path / "aws_cdk.py").with_name("__pycache__").mkdir()
+    version = f"cpython-{sys.version_info.major}{sys.version_info.minor}"
+    compiled = tmp_path / "__pycache__" / f"aws_cdk.{version}.opt-1.pyc"
+    run = "import sys; from stacks.shares import _drop_assertions as drop; "
+    run += "drop(); print(sys.flags.optimize, sys.argv)"
+
+    def flags() -> str:
+        return subprocess.run(
+            [sys.executable, "-c", run, "argument"],
+            env={**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    assert flags() == "0 ['-c', 'argument']\n"
+    compiled.write_bytes(b"")
+    assert flags() == "1 ['-c', 'argument']\n"

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jsii
-from aws_cdk import IStableAnyProducer, Lazy, RemovalPolicy, Stack
+from aws_cdk import IStableAnyProducer, Lazy, RemovalPolicy
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from .._stacks import stack_facts
 from .node_policies import LISTED_AT_BUCKETS, NodePolicies, policy_path
 from .provider_acknowledgments import acknowledge_wildcards
 from .provider_permissions import A_LIST, CLEANUP_LOG, CLUSTER_TAG, ONE_CLUSTER, Scope
@@ -146,7 +147,7 @@ def boundary_rights(scope: Scope) -> list[Right]:
 
 def own_boundaries(scope: Construct, cluster_name: str) -> str:
     """Return a pattern of the boundaries that are made here for a cluster, former ones too."""
-    stack = Stack.of(scope)
+    stack = stack_facts(scope)
     return f"arn:{stack.partition}:iam::{stack.account}:policy{policy_path(cluster_name)}*"
 
 
@@ -183,7 +184,7 @@ class NodeBoundary(Construct):
     ) -> None:
         super().__init__(scope, id)
         cluster = Scope(
-            stack=Stack.of(self),
+            stack=stack_facts(self, scope).stack,
             cluster_name=cluster_name,
             attachable_policy_arns=(),
             script_bucket_arns=script_bucket_arns,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from aws_cdk import RemovalPolicy, Stack
+from aws_cdk import RemovalPolicy
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
+from .._stacks import stack_facts
 from ..pcluster import Script
 
 # Session Manager: shells without keys and open ports.
@@ -58,7 +59,7 @@ class NodePolicies(Construct):
     ) -> None:
         super().__init__(scope, id)
         self._path = policy_path(cluster_name)
-        self._partition = Stack.of(self).partition
+        self._partition = stack_facts(self, scope).partition
         self.head = self._policy("Head", "Head node", head_scripts, head_lists)
         self.compute = self._policy("Compute", "Compute nodes", compute_scripts, ())
         self.login = self._policy("Login", "Login nodes", login_scripts, [login_list])
@@ -97,4 +98,4 @@ def policy_path(cluster_name: str) -> str:
 
 def session_manager_policy_arn(scope: Construct) -> str:
     """Return the ARN of AWS's policy for Session Manager, in the partition of the stack."""
-    return f"arn:{Stack.of(scope).partition}:iam::aws:policy/{SESSION_MANAGER_POLICY}"
+    return f"arn:{stack_facts(scope).partition}:iam::aws:policy/{SESSION_MANAGER_POLICY}"

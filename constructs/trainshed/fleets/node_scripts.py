@@ -8,14 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aws_cdk import RemovalPolicy, Stack
+from aws_cdk import RemovalPolicy
 from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from .._assets import asset
+from .._stacks import stack_facts
 from ..pcluster import NodeActions, Script
 from ..pcluster.boot import LIST_RUNNER, OPTIONAL_RUNNER
+from ..records import is_token
 
 # Systems Manager user guide "Parameter tiers", read 2026-11-29: a standard parameter holds 4 KB.
 MOST_PARAMETER_BYTES = 4096
@@ -80,13 +82,23 @@ class ScriptObjects(Construct):
             # The hash is that of the content alone, so that the key does not depend on the machine
             # or on CDK's version: a head node's script can never get another key.
             made = s3_assets.Asset(self, id, path=script.path, asset_hash=script.sha256)
-            self._uploads[id] = (script.path, made.s3_bucket_name, made.s3_object_key)
+            self._uploads[id] = (script.path, *_place_of(made))
         path = self._uploads[id][0]
         if path != script.path:
             raise ValueError(
                 f"{script.path} and {path} have the same file name; rename one of them"
             )
         return self._uploads[id]
+
+
+def _place_of(made: s3_assets.Asset) -> tuple[str, str]:
+    """Return bucket and key of an asset."""
+    url = made.s3_object_url
+    if is_token(url):
+        return made.s3_bucket_name, made.s3_object_key
+    # One reading instead of two, each a call to the CDK's Node process.
+    bucket, _, key = url.removeprefix("s3://").partition("/")
+    return bucket, key
 
 
 class ScriptList(Construct):
@@ -139,7 +151,7 @@ class ScriptList(Construct):
             string_value=text,
         )
         self.parameter.apply_removal_policy(removal_policy)
-        region = Stack.of(self).region
+        region = stack_facts(self, scope).region
         content = hashlib.sha256(
             "\n".join(" ".join((given.sha256, *given.args)) for given in scripts)
             # Of a stack for any Region it is a token, whose text changes from run to run.

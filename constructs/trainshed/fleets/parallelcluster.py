@@ -6,13 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aws_cdk import Annotations, CustomResource, RemovalPolicy, Stack, Token
+from aws_cdk import Annotations, CustomResource, RemovalPolicy
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from .. import facts
 from .._given import check_record
+from .._stacks import stack_facts
 from ..config.backend_rules import backend_faults
 from ..config.capacity import CapacityBlock
 from ..config.faults import refuse
@@ -119,6 +120,7 @@ class ParallelClusterFleet(Construct):
         head_scripts: Sequence[NodeScript] = (),
     ) -> None:
         super().__init__(scope, id)
+        self._stack = stack_facts(self, scope)
         _check(cluster_name, fleet, known_types)
         for number, warning in enumerate(policy_warnings(fleet, known_types), start=1):
             Annotations.of(self).add_warning_v2(f"trainshed:policy:{number}", warning)
@@ -179,7 +181,7 @@ class ParallelClusterFleet(Construct):
         sessions, head, compute, login = self._policy_arns
         subnet_id = network.compute_subnet.subnet_id
         return References(
-            region=Stack.of(self).region,
+            region=self._stack.region,
             head_subnet_id=subnet_id,
             compute_subnet_id=subnet_id,
             security_group_ids=self._group_ids,
@@ -217,11 +219,11 @@ class ParallelClusterFleet(Construct):
     def _surroundings(
         self, fleet: Fleet, known_types: Mapping[str, facts.InstanceType]
     ) -> Surroundings:
-        stack_name = Stack.of(self).stack_name
+        stack_name = self._stack.stack.stack_name
         blocks = (queue.capacity for queue in fleet.queues.values())
         return Surroundings(
             cluster_name=self.cluster_name,
-            stack_name=None if Token.is_unresolved(stack_name) else stack_name,
+            stack_name=None if is_token(stack_name) else stack_name,
             capacity_block_ids=frozenset(
                 block.reservation_id for block in blocks if isinstance(block, CapacityBlock)
             ),
@@ -234,7 +236,7 @@ class ParallelClusterFleet(Construct):
         named = [*fleet.head_node.policies, *(p for q in fleet.queues.values() for p in q.policies)]
         sessions, *own = self._policy_arns
         # ParallelCluster adds it to every role of a cluster with CloudWatch logs.
-        agent = f"arn:{Stack.of(self).partition}:iam::aws:policy/CloudWatchAgentServerPolicy"
+        agent = f"arn:{self._stack.partition}:iam::aws:policy/CloudWatchAgentServerPolicy"
         return tuple(dict.fromkeys([sessions, agent, *own, *named]))
 
     def _provider(self, fleet: Fleet, nodes: ParallelClusterNodes) -> ParallelClusterProvider:
@@ -272,7 +274,7 @@ class ParallelClusterFleet(Construct):
                 "SchemaVersion": SCHEMA_VERSION,
                 "ClusterName": self.cluster_name,
                 # One text: CloudFormation would turn numbers and booleans into texts.
-                "ClusterConfiguration": Stack.of(self).to_json_string(configuration),
+                "ClusterConfiguration": self._stack.stack.to_json_string(configuration),
                 "RemovalPolicy": options.removal,
                 "RollbackOnFailure": "true",
                 "SuppressValidators": json.dumps(list(options.suppress_validators)),

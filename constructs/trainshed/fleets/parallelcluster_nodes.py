@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from aws_cdk import RemovalPolicy, Stack
+from aws_cdk import RemovalPolicy
 from constructs import Construct
 
+from .._stacks import stack_facts
 from ..config.fleet import Fleet
 from ..facts import InstanceType
 from ..pcluster import NodeActions, Script, boot
@@ -65,6 +66,7 @@ class ParallelClusterNodes(Construct):
         head_scripts: Sequence[NodeScript] = (),
     ) -> None:
         super().__init__(scope, id)
+        stack_facts(self, scope)
         self._objects = ScriptObjects(self, "Scripts")
         # A cluster that stays goes on reading its scripts. A creation that is rolled back leaves
         # none: a parameter that stayed would be in the way of the next one, which has its name.
@@ -74,7 +76,7 @@ class ParallelClusterNodes(Construct):
             RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE if retain else RemovalPolicy.DESTROY
         )
         mount_dir = storage.mount_dir
-        region = Stack.of(self).region
+        region = stack_facts(self).region
         policy = ParallelClusterPolicy(
             self,
             "Policy",
@@ -142,7 +144,7 @@ class ParallelClusterNodes(Construct):
 
     @property
     def _s3(self) -> str:
-        return f"arn:{Stack.of(self).partition}:s3::"
+        return f"arn:{stack_facts(self).partition}:s3::"
 
     def _list(
         self,
@@ -168,7 +170,7 @@ class ParallelClusterNodes(Construct):
         for script in boot.compute_start_scripts(storage.mount_dir, efa=efa and storage.efa):
             own = node_script(script.name, *script.args)
             if script.optional:
-                step, wrapped = self._objects.optional(own, Stack.of(self).region)
+                step, wrapped = self._objects.optional(own, stack_facts(self).region)
                 fetched.append(wrapped)
             else:
                 step = self._objects.place(own)

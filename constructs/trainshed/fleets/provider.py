@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aws_cdk import Duration, Stack
+from aws_cdk import Duration
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from .._stacks import stack_facts
 from ..facts.parallelcluster import VERSION
 from .provider_acknowledgments import OF_OWN_FUNCTION
 from .provider_permissions import ONE_CLUSTER, RIGHTS, Scope
@@ -19,6 +20,9 @@ LAYER_KEY = f"parallelcluster/{VERSION}/layers/aws-parallelcluster/lambda-layer.
 # ParallelCluster guide "AWS Lambda for the AWS ParallelCluster Python library", read 2026-11-29:
 # the layer is for x86_64 and Python 3.12; 3.16.2 is the first version on another Python.
 RUNTIME = lambda_.Runtime.PYTHON_3_12
+# Read once: each time is a call to the CDK's Node process.
+_RUNTIME_NAME = RUNTIME.name
+_X86_64 = lambda_.Architecture.X86_64
 
 
 class ParallelClusterProvider(WaitingProvider):
@@ -73,14 +77,14 @@ class ParallelClusterProvider(WaitingProvider):
             what="ParallelCluster provider",
             does="make ParallelCluster clusters",
             runtime=RUNTIME,
-            architecture=lambda_.Architecture.X86_64,
+            architecture=_X86_64,
             reasons=OF_OWN_FUNCTION,
             timeout=timeout,
             log_retention_days=log_retention_days,
         )
-        stack = Stack.of(self)
+        here = stack_facts(self)
         rights = Scope(
-            stack=stack,
+            stack=here.stack,
             cluster_name=cluster_name,
             attachable_policy_arns=attachable_policy_arns,
             script_bucket_arns=script_bucket_arns,
@@ -90,7 +94,7 @@ class ParallelClusterProvider(WaitingProvider):
             managed_dns=managed_dns,
         )
         self.role = self._on_event_role(rights, self._write_log)
-        layer = self._layer(layer_bucket or f"{stack.region}-aws-parallelcluster", layer_key)
+        layer = self._layer(layer_bucket or f"{here.region}-aws-parallelcluster", layer_key)
         self.on_event = self._function(
             "OnEvent", self.role, layers=[layer], timeout_minutes=10, memory_mib=3008
         )
@@ -121,7 +125,7 @@ class ParallelClusterProvider(WaitingProvider):
             "Layer",
             description=f"aws-parallelcluster {VERSION}",
             compatible_architectures=["x86_64"],
-            compatible_runtimes=[RUNTIME.name],
+            compatible_runtimes=[_RUNTIME_NAME],
             content=lambda_.CfnLayerVersion.ContentProperty(
                 s3_bucket=bucket, s3_key=key or LAYER_KEY
             ),

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from aws_cdk import Stack
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from .._acknowledge import acknowledge
+from .._stacks import StackFacts, stack_facts
+from ..records import is_token
 from .rights import Right
 
 OF_LOG = {
@@ -75,8 +76,27 @@ def acknowledge_framework(framework: Construct, functions: Iterable[lambda_.IFun
 
 def _wildcards(scope: Construct, resources: Iterable[str]) -> list[str]:
     """Return the ids of cdk-nag's findings of resources with a wildcard."""
-    resolved = Stack.of(scope).resolve(list(resources))
-    return [f"AwsSolutions-IAM5[Resource::{_written(resource)}]" for resource in resolved]
+    facts = stack_facts(scope)
+    written = [_with_names(resource, facts) for resource in resources]
+    unknown = [resource for resource in written if is_token(resource)]
+    # One call for all of them: each is one to the CDK's Node process.
+    resolved = iter(facts.stack.resolve(unknown) if unknown else ())
+    return [
+        f"AwsSolutions-IAM5[Resource::{_written(next(resolved)) if is_token(each) else each}]"
+        for each in written
+    ]
+
+
+def _with_names(resource: str, facts: StackFacts) -> str:
+    """Write the tokens of most ARNs as cdk-nag does."""
+    for token, name in (
+        (facts.partition, "AWS::Partition"),
+        (facts.region, "AWS::Region"),
+        (facts.account, "AWS::AccountId"),
+    ):
+        if is_token(token):
+            resource = resource.replace(token, f"<{name}>")
+    return resource
 
 
 def _written(resolved: Any) -> str:

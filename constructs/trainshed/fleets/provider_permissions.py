@@ -19,6 +19,7 @@ from typing import Any
 
 from aws_cdk import Stack
 
+from .._stacks import stack_facts
 from . import provider_actions as actions
 from .rights import Right
 
@@ -88,8 +89,8 @@ class Scope:
 
     @cached_property
     def _place(self) -> tuple[str, str, str]:
-        # Each read is a call to the CDK's process, and there are a hundred ARNs.
-        return self.stack.partition, self.stack.region, self.stack.account
+        facts = stack_facts(self.stack)
+        return facts.partition, facts.region, facts.account
 
 
 NO_RESOURCE = "EC2 lets these actions name no resource; the condition keeps them in the Region."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import cast
 
 from aws_cdk import Duration, RemovalPolicy
@@ -14,6 +15,7 @@ from constructs import Construct
 
 from .._acknowledge import acknowledge
 from .._assets import asset
+from .._stacks import stack_facts
 from .provider_acknowledgments import (
     OF_LOG,
     acknowledge_framework,
@@ -24,6 +26,10 @@ from .rights import Right
 # CloudFormation user guide "AWS::CloudFormation::CustomResource", read 2026-11-29: ServiceTimeout
 # is 1 to 3,600 seconds, whatever the provider would take.
 MOST_SECONDS = 3600
+
+# Made once: each is a call to the CDK's Node process.
+_HOUR = Duration.seconds(MOST_SECONDS)
+_LAMBDA = iam.ServicePrincipal("lambda.amazonaws.com")
 
 
 class WaitingProvider(Construct):
@@ -71,11 +77,14 @@ class WaitingProvider(Construct):
         log_retention_days: int,
     ) -> None:
         super().__init__(scope, id)
-        self._folder, self._what, self._does, self._reasons = folder, what, does, reasons
+        stack_facts(self, scope)
+        self._what, self._does, self._reasons = what, does, reasons
+        self._code = lambda_.Code.from_asset(asset("functions", folder), exclude=["__pycache__"])
         self._runtime, self._architecture = runtime, architecture
         self._rights: list[Right] = []
-        self.timeout = timeout or Duration.seconds(MOST_SECONDS)
-        _check_timeout(self.timeout)
+        self.timeout = timeout or _HOUR
+        if timeout:
+            _check_timeout(timeout)
         self.log_group = self._log(log_retention_days)
         self._write_log = self._policy(
             "LogPolicy",
@@ -95,15 +104,16 @@ class WaitingProvider(Construct):
             "Framework",
             on_event_handler=self.on_event,
             is_complete_handler=self.is_complete,
-            query_interval=Duration.seconds(query_seconds),
+            query_interval=_seconds(query_seconds),
             total_timeout=self.timeout,
             log_group=self.log_group,
             # Below FATAL the framework logs each event, and so the whole configuration.
             framework_lambda_logging_level=lambda_.ApplicationLogLevel.FATAL,
         )
         # By name: asking for all children makes Python objects of them, and loads their modules.
+        node = framework.node
         own = (
-            cast(lambda_.IFunction, framework.node.find_child(f"framework-{name}"))
+            cast(lambda_.IFunction, node.find_child(f"framework-{name}"))
             for name in ("onEvent", "isComplete", "onTimeout")
         )
         acknowledge_framework(framework, (self.on_event, self.is_complete, *own))
@@ -132,7 +142,7 @@ class WaitingProvider(Construct):
             self,
             id,
             description=description,
-            assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
+            assumed_by=_LAMBDA,
             managed_policies=list(policies),
         )
 
@@ -152,15 +162,20 @@ class WaitingProvider(Construct):
             runtime=self._runtime,
             architecture=self._architecture,
             handler="handler.on_event" if id == "OnEvent" else "handler.is_complete",
-            code=lambda_.Code.from_asset(asset("functions", self._folder), exclude=["__pycache__"]),
+            code=self._code,
             role=role,
             layers=list(layers),
-            timeout=Duration.minutes(timeout_minutes),
+            timeout=_seconds(60 * timeout_minutes),
             memory_size=memory_mib,
             log_group=self.log_group,
         )
         acknowledge(function, self._reasons)
         return function
+
+
+@cache
+def _seconds(number: int) -> Duration:
+    return Duration.seconds(number)
 
 
 def _check_timeout(timeout: Duration) -> None:

@@ -9,6 +9,9 @@ from ..facts.endpoints import GATEWAY_ENDPOINTS, INTERFACE_ENDPOINTS
 
 __all__ = ["GATEWAY_ENDPOINTS", "INTERFACE_ENDPOINTS", "isolated_endpoints", "s3_endpoint"]
 
+# Read once: each time is a call to the CDK's Node process.
+_S3 = ec2.GatewayVpcEndpointAwsService.S3
+
 
 def s3_endpoint(scope: Construct, id: str, *, vpc: ec2.IVpc, subnet: ec2.ISubnet) -> Construct:
     """Make the gateway endpoint through which a subnet reaches S3 without NAT charges.
@@ -21,7 +24,7 @@ def s3_endpoint(scope: Construct, id: str, *, vpc: ec2.IVpc, subnet: ec2.ISubnet
         scope,
         id,
         vpc=vpc,
-        service=ec2.GatewayVpcEndpointAwsService.S3,
+        service=_S3,
         subnets=[ec2.SubnetSelection(subnets=[subnet])],
     )
 

@@ -16,6 +16,11 @@ from .._acknowledge import acknowledge
 
 ALL_PROTOCOLS = "-1"
 
+# Made once: each is a call to the CDK's Node process.
+_ANYWHERE = ec2.Peer.any_ipv4()
+_HTTP, _HTTPS = ec2.Port.tcp(80), ec2.Port.tcp(443)
+_EVERYTHING = ec2.Port.all_traffic()
+
 
 def efa_security_group(
     scope: Construct, id: str, *, vpc: ec2.IVpc, removal_policy: RemovalPolicy
@@ -35,8 +40,8 @@ def efa_security_group(
     ingress = ec2.CfnSecurityGroupIngress(
         group,
         "IngressFromItself",
-        group_id=group.security_group_id,
-        source_security_group_id=group.security_group_id,
+        group_id=group,
+        source_security_group_id=group,
         ip_protocol=ALL_PROTOCOLS,
         description="EFA from the other nodes",
     )
@@ -45,8 +50,8 @@ def efa_security_group(
     egress = ec2.CfnSecurityGroupEgress(
         group,
         "EgressToItself",
-        group_id=group.security_group_id,
-        destination_security_group_id=group.security_group_id,
+        group_id=group,
+        destination_security_group_id=group,
         ip_protocol=ALL_PROTOCOLS,
         description="EFA to the other nodes",
     )
@@ -74,10 +79,10 @@ def egress_security_group(
     Groups add up: ParallelCluster puts one of its own beside it, which allows everything out.
     """
     group = _group(scope, id, vpc, "Nodes to the internet, AWS and the VPC; nobody in")
-    group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(443), "HTTPS: AWS, packages, images")
+    group.add_egress_rule(_ANYWHERE, _HTTPS, "HTTPS: AWS, packages, images")
     if internet == "nat":
-        group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(80), "HTTP: package mirrors")
-    group.add_egress_rule(ec2.Peer.ipv4(cidr), ec2.Port.all_traffic(), "Everything in the VPC")
+        group.add_egress_rule(_ANYWHERE, _HTTP, "HTTP: package mirrors")
+    group.add_egress_rule(ec2.Peer.ipv4(cidr), _EVERYTHING, "Everything in the VPC")
     group.apply_removal_policy(removal_policy)
     return group
 
@@ -87,7 +92,7 @@ def endpoint_security_group(
 ) -> ec2.ISecurityGroup:
     """Make the group of interface endpoints: HTTPS from the VPC, nothing out."""
     group = _group(scope, id, vpc, "Interface endpoints: HTTPS from the VPC")
-    group.add_ingress_rule(ec2.Peer.ipv4(cidr), ec2.Port.tcp(443), "HTTPS from the VPC")
+    group.add_ingress_rule(ec2.Peer.ipv4(cidr), _HTTPS, "HTTPS from the VPC")
     return group
 
 

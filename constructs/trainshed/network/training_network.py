@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from aws_cdk import Annotations, RemovalPolicy, Stack
+from aws_cdk import Annotations, RemovalPolicy
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, DependencyGroup, IDependable
 
 from .. import facts
+from .._stacks import stack_facts
 from ..subnets import check_addresses, check_new_vpc
 from . import security_groups
 from .endpoints import (
@@ -112,7 +113,7 @@ class TrainingNetwork(Construct):
     ) -> None:
         super().__init__(scope, id)
         _check_zone_type(zone)
-        facts.check_zone(zone, Stack.of(self).region)
+        facts.check_zone(zone, stack_facts(self, scope).region)
         _check_efa_group(efa_security_group, efa_group_allows_itself)
         self.internet = internet
         self.zone = zone
@@ -165,6 +166,41 @@ class TrainingNetwork(Construct):
         ready.add(*self.node_security_groups)
         self.ready = ready
 
+    @staticmethod
+    def from_attributes(
+        scope: Construct,
+        id: str,
+        *,
+        zone: facts.Zone,
+        internet: Literal["nat", "isolated"],
+        vpc: ec2.IVpc,
+        compute_subnet: ec2.ISubnet,
+        efa_security_group: ec2.ISecurityGroup,
+        egress_security_group: ec2.ISecurityGroup,
+    ) -> TrainingNetwork:
+        """Take the network that a ``TrainingNetwork`` of another stack made, as it is.
+
+        Nothing is checked, added or warned of: the other one did that. For any other network, give
+        its parts to the constructor.
+
+        Args:
+            scope: Where it belongs.
+            id: Its id there.
+            zone: Availability Zone of nodes and file system.
+            internet: How nodes reach out.
+            vpc: Its VPC.
+            compute_subnet: Its private subnet of nodes and file system.
+            efa_security_group: Its group with all traffic to and from itself.
+            egress_security_group: Its group with the way out.
+        """
+        network = _MadeElsewhere(scope, id)
+        network.internet, network.zone = internet, zone
+        network.vpc, network.compute_subnet = vpc, compute_subnet
+        network.efa_security_group = efa_security_group
+        network.egress_security_group = egress_security_group
+        network.node_security_groups = (efa_security_group, egress_security_group)
+        return network
+
     def _endpoints(self, internet: str, cidr: str) -> list[Construct]:
         s3 = s3_endpoint(self, "S3Endpoint", vpc=self.vpc, subnet=self.compute_subnet)
         if internet == "nat":
@@ -194,6 +230,15 @@ class TrainingNetwork(Construct):
                 f"hang at boot. It needs gateway endpoints for {', '.join(GATEWAY_ENDPOINTS)} and "
                 f"interface endpoints for {', '.join(sorted(INTERFACE_ENDPOINTS.values()))}",
             )
+
+
+class _MadeElsewhere(TrainingNetwork):
+    """A network that is not made here."""
+
+    def __init__(self, scope: Construct, id: str) -> None:
+        Construct.__init__(self, scope, id)
+        self.public_subnet = self.nat_gateway_id = self.endpoint_security_group = None
+        self.ready = self
 
 
 def _check_zone_type(zone: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ipaddress import IPv4Network
 
-from aws_cdk import CfnTag, RemovalPolicy, Stack
+from aws_cdk import CfnTag, RemovalPolicy
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
@@ -12,7 +12,8 @@ from constructs import Construct
 
 from .. import facts
 from .._acknowledge import acknowledge
-from ..subnets import subnet_plan
+from .._stacks import stack_facts
+from ..subnets import SubnetPlan, subnet_plan
 
 EVERYWHERE = "0.0.0.0/0"
 
@@ -72,6 +73,7 @@ class ClusterVpc(Construct):
         removal_policy: RemovalPolicy,
     ) -> None:
         super().__init__(scope, id)
+        self._facts = stack_facts(self, scope)
         self._zone = zone
         self._path = self.node.path
         self._removal_policy = removal_policy
@@ -92,8 +94,9 @@ class ClusterVpc(Construct):
         if with_nat and plan.public:
             public, routes_public = self._subnet("Public", plan.public)
             self.nat_gateway_id = self._route_out(public, routes_public, routes)
-        self.vpc = self._reference(cidr, compute, routes, public, routes_public)
-        self.compute_subnet = (self.vpc.private_subnets or self.vpc.isolated_subnets)[0]
+        self.vpc = self._reference(cidr, plan, compute, routes, public, routes_public)
+        private = self.vpc.private_subnets if public else self.vpc.isolated_subnets
+        self.compute_subnet = private[0]
         self.public_subnet = self.vpc.public_subnets[0] if public else None
         self.log_group = self._flow_log(flow_log_retention_days)
         acknowledge(self, _REASONS)
@@ -118,7 +121,7 @@ class ClusterVpc(Construct):
             self, f"{name}RouteTable", vpc_id=self._vpc_id, tags=self._name(f"{name}Subnet")
         )
         ec2.CfnSubnetRouteTableAssociation(
-            self, f"{name}RouteTableAssociation", subnet_id=subnet.ref, route_table_id=table.ref
+            self, f"{name}RouteTableAssociation", subnet_id=subnet, route_table_id=table
         )
         return subnet, table
 
@@ -130,14 +133,14 @@ class ClusterVpc(Construct):
             self,
             "InternetGatewayAttachment",
             vpc_id=self._vpc_id,
-            internet_gateway_id=gateway.ref,
+            internet_gateway_id=gateway,
         )
         out = ec2.CfnRoute(
             self,
             "PublicDefaultRoute",
-            route_table_id=public_routes.ref,
+            route_table_id=public_routes,
             destination_cidr_block=EVERYWHERE,
-            gateway_id=gateway.ref,
+            gateway_id=gateway,
         )
         out.add_resource_dependency(attachment)
         address = ec2.CfnEIP(self, "NatAddress", domain="vpc", tags=self._name("NatGateway"))
@@ -145,23 +148,25 @@ class ClusterVpc(Construct):
         nat = ec2.CfnNatGateway(
             self,
             "NatGateway",
-            subnet_id=public.ref,
+            subnet_id=public,
             allocation_id=address.attr_allocation_id,
             tags=self._name("NatGateway"),
         )
         nat.add_resource_dependency(out)
+        nat_gateway_id = nat.ref
         ec2.CfnRoute(
             self,
             "ComputeDefaultRoute",
-            route_table_id=routes.ref,
+            route_table_id=routes,
             destination_cidr_block=EVERYWHERE,
-            nat_gateway_id=nat.ref,
+            nat_gateway_id=nat_gateway_id,
         )
-        return nat.ref
+        return nat_gateway_id
 
     def _reference(
         self,
         cidr: str,
+        plan: SubnetPlan,
         compute: ec2.CfnSubnet,
         routes: ec2.CfnRouteTable,
         public: ec2.CfnSubnet | None,
@@ -169,7 +174,7 @@ class ClusterVpc(Construct):
     ) -> ec2.IVpc:
         zone = self._zone
         place = zone.value if isinstance(zone, facts.ZoneName) else compute.attr_availability_zone
-        ids, tables, ranges = [compute.ref], [routes.ref], [str(compute.cidr_block)]
+        ids, tables, ranges = [compute.ref], [routes.ref], [str(plan.compute)]
         if public is None or public_routes is None:
             return ec2.Vpc.from_vpc_attributes(
                 self,
@@ -192,12 +197,13 @@ class ClusterVpc(Construct):
             private_subnet_ipv4_cidr_blocks=ranges,
             public_subnet_ids=[public.ref],
             public_subnet_route_table_ids=[public_routes.ref],
-            public_subnet_ipv4_cidr_blocks=[str(public.cidr_block)],
+            public_subnet_ipv4_cidr_blocks=[str(plan.public)],
         )
 
     def _flow_log(self, retention_days: int) -> logs.ILogGroup:
         log_group = logs.CfnLogGroup(self, "FlowLogs", retention_in_days=retention_days)
         log_group.apply_removal_policy(RemovalPolicy.RETAIN)
+        arn = log_group.attr_arn
         ec2.CfnFlowLog(
             self,
             "FlowLog",
@@ -205,19 +211,18 @@ class ClusterVpc(Construct):
             resource_type="VPC",
             traffic_type="ALL",
             log_destination_type="cloud-watch-logs",
-            log_group_name=log_group.ref,
-            deliver_logs_permission_arn=self._flow_log_role(log_group).role_arn,
+            log_group_name=log_group,
+            deliver_logs_permission_arn=self._flow_log_role(arn),
             tags=self._name("FlowLog"),
         )
-        return logs.LogGroup.from_log_group_arn(self, "FlowLogsReference", log_group.attr_arn)
+        return logs.LogGroup.from_log_group_arn(self, "FlowLogsReference", arn)
 
-    def _flow_log_role(self, log_group: logs.CfnLogGroup) -> iam.IRole:
-        stack = Stack.of(self)
+    def _flow_log_role(self, log_group_arn: str) -> iam.Role:
         # VPC user guide "IAM role for publishing flow logs to CloudWatch Logs", read 2026-11-29;
         # without logs:CreateLogGroup and DescribeLogGroups, since the group is there.
         write = iam.PolicyStatement(
             actions=["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
-            resources=[log_group.attr_arn],
+            resources=[log_group_arn],
         )
         # The role refers to the policy, so that the log never starts before its permission.
         policy = iam.ManagedPolicy(
@@ -232,7 +237,7 @@ class ClusterVpc(Construct):
             description="Writes the VPC's flow log to its log group",
             assumed_by=iam.ServicePrincipal(
                 "vpc-flow-logs.amazonaws.com",
-                conditions={"StringEquals": {"aws:SourceAccount": stack.account}},
+                conditions={"StringEquals": {"aws:SourceAccount": self._facts.account}},
             ),
             managed_policies=[policy],
         )

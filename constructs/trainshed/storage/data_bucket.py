@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 import aws_cdk as cdk
@@ -13,6 +14,8 @@ from constructs import Construct
 from .._acknowledge import acknowledge
 
 _MULTIPART_DAYS: Final = 7
+# Read once: each time is a call to the CDK's Node process.
+_PRIVATE: Final = s3.BlockPublicAccess.BLOCK_ALL
 
 _NO_ACCESS_LOG = (
     "A training run reads objects by the billion and each would be a log line; pass "
@@ -22,6 +25,11 @@ _NO_REPLICA = (
     "A second copy of a training set doubles its cost; versions bring back what was overwritten"
 )
 _NO_KEY = "Encrypted with S3's own keys; pass encryption_key where an own key is required"
+
+
+@cache
+def _days(number: int) -> cdk.Duration:
+    return cdk.Duration.days(number)
 
 
 class DataBucket(Construct):
@@ -61,7 +69,7 @@ class DataBucket(Construct):
             versioned=True,
             enforce_ssl=True,
             minimum_tls_version=1.2,
-            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            block_public_access=_PRIVATE,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             encryption=s3.BucketEncryption.KMS
             if encryption_key
@@ -74,12 +82,12 @@ class DataBucket(Construct):
             lifecycle_rules=[
                 s3.LifecycleRule(
                     id="KeepOverwritten",
-                    noncurrent_version_expiration=cdk.Duration.days(noncurrent_days),
+                    noncurrent_version_expiration=_days(noncurrent_days),
                     expired_object_delete_marker=True,
                 ),
                 s3.LifecycleRule(
                     id="AbortUploads",
-                    abort_incomplete_multipart_upload_after=cdk.Duration.days(_MULTIPART_DAYS),
+                    abort_incomplete_multipart_upload_after=_days(_MULTIPART_DAYS),
                 ),
             ],
             removal_policy=removal_policy,

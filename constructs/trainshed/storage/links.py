@@ -121,8 +121,9 @@ def notifications_fault(name: str, bucket: s3.IBucket) -> str | None:
     """Say why a bucket cannot be linked; None if it can, as far as this app shows."""
     # aws-cdk-lib makes this child with the first notification or with event_bridge_enabled; its
     # handler replaces the whole notification configuration, FSx's own entry included.
-    given = bucket.node.try_find_child("Notifications") is not None
-    resource = bucket.node.default_child
+    node = bucket.node
+    given = node.try_find_child("Notifications") is not None
+    resource = node.default_child
     if isinstance(resource, s3.CfnBucket):
         given = given or resource.notification_configuration is not None
     if not given:

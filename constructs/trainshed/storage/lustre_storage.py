@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import aws_cdk as cdk
 import jsii
@@ -115,7 +116,8 @@ class LustreStorage(LustreMetrics, Construct):
         check_records("links", links, S3Link)
         refuse([*mount_dir_faults(mount_dir), *link_faults(links, Bucket(), lustre)])
         check_dns(vpc)
-        group = security_group or lustre_security_group(self, vpc, removal_policy)
+        self.security_group = security_group or lustre_security_group(self, vpc, removal_policy)
+        self.efa, self._removal_policy_of_rules = lustre.efa, removal_policy
         self.log_group = lustre_log_group(self, lustre, removal_policy)
         key = lustre_key(self, lustre, encryption_key)
         self._resource = resource = fsx.CfnFileSystem(
@@ -126,9 +128,9 @@ class LustreStorage(LustreMetrics, Construct):
             storage_capacity=lustre.capacity_gib,
             storage_type=storage_kind(lustre),
             subnet_ids=[subnet.subnet_id],
-            security_group_ids=[group.security_group_id],
+            security_group_ids=[self.security_group.security_group_id],
             kms_key_id=key.key_arn if key else None,
-            lustre_configuration=lustre_configuration(lustre, self.log_group),
+            lustre_configuration=lustre_configuration(self, lustre, self.log_group),
         )
         resource.apply_removal_policy(removal_policy)
         self.vpc = vpc
@@ -138,9 +140,8 @@ class LustreStorage(LustreMetrics, Construct):
         self.mount_dir = mount_dir
         self.capacity_gib = lustre.capacity_gib
         # A file system that is kept falls apart, and its clients hang, without their rules.
-        self._connect(group, lustre.efa, removal_policy)
-        self._wait_for(self._traffic.within())
-        self.add_client("Client", client_security_group)
+        within = self._traffic.within()
+        self._wait_for([*within, *self._traffic.with_client("Client", client_security_group)])
         self._link(links, bucket, link_buckets, removal_policy)
         if lustre.root_squash:
             setting = RootSquashSetting(
@@ -201,7 +202,8 @@ class LustreStorage(LustreMetrics, Construct):
         storage.mount_name = mount_name
         storage.mount_dir = mount_dir
         storage.capacity_gib = capacity_gib
-        storage._connect(security_group, efa, removal_policy)
+        storage.security_group, storage.efa = security_group, efa
+        storage._removal_policy_of_rules = removal_policy
         keep = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
         storage._link(links, bucket, link_buckets, keep)
         storage._warn(None, links)
@@ -259,17 +261,22 @@ class LustreStorage(LustreMetrics, Construct):
             raise ValueError("the storage has no bucket; pass bucket, or add a link")
         return self.bucket
 
-    def _connect(
-        self, security_group: ec2.ISecurityGroup, efa: bool, removal_policy: cdk.RemovalPolicy
-    ) -> None:
-        self.security_group = security_group
-        self.efa = efa
-        self._traffic = LustreTraffic(
-            self, "Traffic", security_group=security_group, efa=efa, removal_policy=removal_policy
+    # Made when they are first asked for: an existing file system mostly has no use of them.
+    @cached_property
+    def _traffic(self) -> LustreTraffic:
+        return LustreTraffic(
+            self,
+            "Traffic",
+            security_group=self.security_group,
+            efa=self.efa,
+            removal_policy=self._removal_policy_of_rules,
         )
-        self._connections = ec2.Connections(
-            security_groups=[security_group],
-            default_port=ec2.Port.all_traffic() if efa else ec2.Port.tcp_range(988, 1023),
+
+    @cached_property
+    def _connections(self) -> ec2.Connections:
+        return ec2.Connections(
+            security_groups=[self.security_group],
+            default_port=ec2.Port.all_traffic() if self.efa else ec2.Port.tcp_range(988, 1023),
         )
 
     def _wait_for(self, rules: Sequence[cdk.CfnResource]) -> None:
@@ -287,14 +294,16 @@ class LustreStorage(LustreMetrics, Construct):
         if bucket is None and any(link.bucket is None for link in links.values()):
             bucket = DataBucket(self, "Bucket", removal_policy=removal_policy).bucket
         self.bucket = bucket
-        self.associations = LustreLinks(
-            self,
-            "Links",
-            file_system_id=self.file_system_id,
-            links=links,
-            bucket=bucket,
-            link_buckets=link_buckets,
-        ).associations
+        self.associations = {}
+        if links or link_buckets:
+            self.associations = LustreLinks(
+                self,
+                "Links",
+                file_system_id=self.file_system_id,
+                links=links,
+                bucket=bucket,
+                link_buckets=link_buckets,
+            ).associations
 
     def _warn(self, lustre: Lustre | None, links: Mapping[str, S3Link]) -> None:
         for id, text in storage_warnings(lustre, links).items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import aws_cdk as cdk
@@ -11,6 +12,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from .._acknowledge import acknowledge
+from .._stacks import stack_facts
 from ..config.lustre_rules import deployment
 from ..config.storage import Lustre
 
@@ -69,12 +71,10 @@ def lustre_log_group(
         return None
     # FSx takes only groups whose name begins like this. A retained group keeps its name, so the
     # name holds a part of the stack's id, and the stack can be made anew.
-    uuid = cdk.Fn.select(2, cdk.Fn.split("/", cdk.Aws.STACK_ID))
-    last_part = cdk.Fn.select(4, cdk.Fn.split("-", uuid))
     group = logs.LogGroup(
         scope,
         "Log",
-        log_group_name=f"/aws/fsx/{cdk.Names.unique_resource_name(scope)}-{last_part}",
+        log_group_name=f"/aws/fsx/{cdk.Names.unique_resource_name(scope)}-{_end_of_stack_id()}",
         retention=logs.RetentionDays.ONE_YEAR,
         removal_policy=removal_policy,
     )
@@ -83,7 +83,16 @@ def lustre_log_group(
     return group
 
 
-def lustre_configuration(lustre: Lustre, log_group: logs.ILogGroup | None) -> dict[str, Any]:
+@cache
+def _end_of_stack_id() -> str:
+    """Return the last part of the UUID of any stack."""
+    uuid = cdk.Fn.select(2, cdk.Fn.split("/", cdk.Aws.STACK_ID))
+    return cdk.Fn.select(4, cdk.Fn.split("-", uuid))
+
+
+def lustre_configuration(
+    scope: Construct, lustre: Lustre, log_group: logs.ILogGroup | None
+) -> dict[str, Any]:
     """Return the properties of FSx, without those that the deployment type has not."""
     return {
         "deploymentType": deployment(lustre),
@@ -93,7 +102,7 @@ def lustre_configuration(lustre: Lustre, log_group: logs.ILogGroup | None) -> di
         "efaEnabled": True if lustre.efa else None,
         "metadataConfiguration": _metadata(lustre),
         "driveCacheType": _drive_cache(lustre),
-        "logConfiguration": _log_configuration(lustre, log_group),
+        "logConfiguration": _log_configuration(scope, lustre, log_group),
         **_backups(lustre),
     }
 
@@ -113,15 +122,16 @@ def _drive_cache(lustre: Lustre) -> str | None:
     return "READ" if lustre.hdd_read_cache else "NONE"
 
 
-def _log_configuration(lustre: Lustre, log_group: logs.ILogGroup | None) -> dict[str, Any]:
+def _log_configuration(
+    scope: Construct, lustre: Lustre, log_group: logs.ILogGroup | None
+) -> dict[str, Any]:
     if log_group is None:
         return {"level": "DISABLED"}
     level = lustre.log_level.upper()
-    destination = cdk.Stack.of(log_group).format_arn(
-        service="logs",
-        resource="log-group",
-        resource_name=log_group.log_group_name,
-        arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
+    here = stack_facts(scope)
+    destination = (
+        f"arn:{here.partition}:logs:{here.region}:{here.account}:"
+        f"log-group:{log_group.log_group_name}"
     )
     return {
         "level": level if level == "WARN_ERROR" else f"{level}_ONLY",

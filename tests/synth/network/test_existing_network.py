@@ -100,6 +100,28 @@ def test_a_vpc_of_another_stack_is_taken(stack: cdk.Stack) -> None:
     Template.from_stack(cluster).resource_count_is("AWS::EC2::SecurityGroup", 2)
 
 
+def test_a_network_of_another_stack_is_taken_as_it_is(stack: cdk.Stack) -> None:
+    parts = existing(stack, internet="isolated")
+    network = TrainingNetwork.from_attributes(
+        stack,
+        "Network",
+        zone=parts["zone"],
+        internet="isolated",
+        vpc=parts["vpc"],
+        compute_subnet=parts["compute_subnet"],
+        efa_security_group=group(stack, "efa"),
+        egress_security_group=group(stack, "out"),
+    )
+    fleet = cdk.CfnResource(stack, "Fleet", type="Test::Cluster::Fleet")
+    fleet.node.add_dependency(network.ready)
+    assert list(Template.from_stack(stack).to_json()["Resources"]) == ["Fleet"]
+    assert [g.security_group_id[:3] for g in network.node_security_groups] == ["sg-", "sg-"]
+    assert network.public_subnet is None
+    assert network.nat_gateway_id is None
+    assert network.endpoint_security_group is None
+    assert not Annotations.from_stack(stack).find_warning("/Foreign/Network", Match.any_value())
+
+
 def test_an_existing_isolated_vpc_brings_a_warning_that_names_its_endpoints(
     stack: cdk.Stack,
 ) -> None:
