@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Deploy an institution to an emulator of AWS on this machine, and look at what it made.
 
-Usage: demo.py. Needs `make setup`. Everything is below .cache/demo and listens on 127.0.0.1 alone;
-what an earlier, interrupted run left is cleared first.
+Usage: demo.py [--without-slurm] [--work FOLDER]. Needs `make setup`. Everything is below
+.cache/demo and listens on 127.0.0.1 alone; what an earlier, interrupted run left is cleared first.
 """
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import signal
 import subprocess
@@ -25,14 +26,14 @@ from tests.assets.slack_notifier.slack_server import SlackServer  # noqa: E402
 from tests.deploy import account  # noqa: E402
 from tests.deploy.cdk import Cdk, bootstrap, of  # noqa: E402
 from tests.deploy.emulator.process import Emulator  # noqa: E402
-from tests.deploy.institutions import LAB_REGION, bare, small  # noqa: E402
+from tests.deploy.institutions import LAB_REGION, alerts, bare, small  # noqa: E402
 from tests.deploy.progress import Progress  # noqa: E402
 from tests.deploy.waiting import wait_until  # noqa: E402
 
 WORK = ROOT / ".cache" / "demo"
 NAME = "demo"
 STACKS = (f"{NAME}-foundation", f"{NAME}-cluster")
-STEPS = 8
+STEPS = 7
 
 
 class StepError(Exception):
@@ -46,11 +47,11 @@ class StepError(Exception):
 class Demo:
     """The demonstration: what it has so far, and what it says."""
 
-    def __init__(self) -> None:
+    def __init__(self, work: Path) -> None:
+        self.work = work
+        self.slurm = False
         self._begun = time.monotonic()
         self._number = 0
-        self.slurm = False
-        self.why_no_slurm = ""
 
     @contextmanager
     def step(self, what: str, remedy: str) -> Iterator[None]:
@@ -82,32 +83,36 @@ def _short(error: Exception) -> str:
     return "\n".join((told or lines)[-6:]) or type(error).__name__
 
 
-def prepare(demo: Demo) -> None:
+def prepare(demo: Demo, with_slurm: bool) -> None:
     """Clear what an earlier run left, and find out whether Slurm can run here."""
-    shutil.rmtree(WORK, ignore_errors=True)
-    WORK.mkdir(parents=True)
+    shutil.rmtree(demo.work, ignore_errors=True)
+    demo.work.mkdir(parents=True)
+    if not with_slurm:
+        demo.say("the deployment alone, as asked")
+        return
     done = subprocess.run(
         [str(ROOT / "scripts" / "slurm_lab.sh")], capture_output=True, text=True, check=False
     )
     demo.slurm = done.returncode == 0
     if not demo.slurm:
-        lines = (done.stderr or done.stdout).strip().splitlines() or ["no reason was given"]
-        demo.why_no_slurm = lines[-1]
-        demo.say(
-            f"a real Slurm cannot run here ({demo.why_no_slurm}); the deployment alone follows"
-        )
+        why = ((done.stderr or done.stdout).strip().splitlines() or ["no reason was given"])[-1]
+        demo.say(f"a real Slurm cannot run here ({why}); the deployment alone follows")
 
 
-def run(demo: Demo, stack: ExitStack) -> list[str]:
+def run(demo: Demo, stack: ExitStack, with_slurm: bool) -> list[str]:
     """Run every step and return the lines of the summary."""
-    with demo.step("look at this machine", "free some disk space below .cache, then run it again"):
-        prepare(demo)
-    with demo.step("start the emulator of AWS", f"read {WORK}/emulator.log"):
-        emulator = stack.enter_context(Emulator(WORK, wait_scale=0.2 if demo.slurm else 0))
+    log = f"read {demo.work}/emulator.log, then run it again"
+    with demo.step(
+        "look at this machine; the first time this installs Slurm, some minutes",
+        "see that there are 3 GB of disk below .cache, then run it again",
+    ):
+        prepare(demo, with_slurm)
+    with demo.step("start the emulator of AWS", log):
+        emulator = stack.enter_context(Emulator(demo.work, wait_scale=0.2 if demo.slurm else 0))
         slack = stack.enter_context(SlackServer())
         demo.say(f"AWS is {emulator.url}, Slack is {slack.url}")
     region = LAB_REGION if demo.slurm else "us-east-1"
-    with demo.step("cdk bootstrap", f"read {WORK}/emulator.log"):
+    with demo.step("cdk bootstrap", log):
         bootstrap(emulator, region)
         secret = emulator.client("secretsmanager", region).create_secret(
             Name=f"{NAME}/slack", SecretString=slack.api_secret()
@@ -118,7 +123,7 @@ def run(demo: Demo, stack: ExitStack) -> list[str]:
     with demo.step(f"cdk deploy {STACKS[0]}: network, file system", "read the lines above"):
         cdk.synth()
         cdk.deploy_again(STACKS[0])
-    lab = machines(emulator, stack) if demo.slurm else None
+    lab = machines(demo, emulator, stack) if demo.slurm else None
     with demo.step(
         f"cdk deploy {STACKS[1]}: fleet, alerts, and the boot of a real Slurm"
         if demo.slurm
@@ -128,9 +133,9 @@ def run(demo: Demo, stack: ExitStack) -> list[str]:
         progress = Progress(emulator, NAME, region, demo.say)
         with progress if demo.slurm else ExitStack():
             cdk.deploy_again(STACKS[1], options=["--exclusively"])
-    with demo.step("run a job", "read /var/log/slurm on the head node: it is in the lines above"):
+    with demo.step("run a job", f"read {demo.work}/machines, where the disks of the machines are"):
         job = submit(demo, lab) if lab else "no Slurm here, so no job"
-    with demo.step("trip an alarm and wait for Slack", f"read {WORK}/emulator.log"):
+    with demo.step("trip an alarm and wait for Slack", log):
         message = alarm(emulator, slack, region)
         demo.say(message)
     statuses = account.statuses(emulator, *STACKS, region=region)
@@ -144,25 +149,17 @@ def run(demo: Demo, stack: ExitStack) -> list[str]:
 def app(demo: Demo, emulator: Emulator, secret: str) -> Cdk:
     """Return the command line over the institution of the demonstration."""
     if not demo.slurm:
-        return of(emulator, WORK, small(NAME, alerts=_alerts(secret)))
-    cdk = of(emulator, WORK, bare(NAME, alerts=_alerts(secret)))
-    cdk.app = ["tests/deploy/lab_app.py", str(WORK / "institutions")]
+        return of(emulator, demo.work, small(NAME, alerts=alerts(secret)))
+    cdk = of(emulator, demo.work, bare(NAME, alerts=alerts(secret)))
+    cdk.app = ["tests/deploy/lab_app.py", str(demo.work / "institutions")]
     return cdk
 
 
-def _alerts(secret: str) -> dict[str, Any]:
-    return {
-        "slack_secret_arn": secret,
-        "routes": {"critical": "C0ONCALL00", "warning": "C0OPS00000", "info": "C0INFO0000"},
-        "operators": ["hpc@example.edu"],
-    }
-
-
-def machines(emulator: Emulator, stack: ExitStack) -> Any:
+def machines(demo: Demo, emulator: Emulator, stack: ExitStack) -> Any:
     """Return the lab, whose machines follow the emulator's instances."""
     from tests.deploy.machines import EmulatedFleet
 
-    return stack.enter_context(EmulatedFleet(WORK / "machines", emulator, NAME))
+    return stack.enter_context(EmulatedFleet(demo.work / "machines", emulator, NAME))
 
 
 def submit(demo: Demo, lab: Any) -> str:
@@ -200,11 +197,15 @@ def alarm(emulator: Emulator, slack: SlackServer, region: str) -> str:
 
 def main() -> int:
     """Run the demonstration; return 0, or 1 where a step failed."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--without-slurm", action="store_true", help="the deployment alone")
+    parser.add_argument("--work", type=Path, default=WORK, help="its folder, emptied first")
+    options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    demo = Demo()
+    demo = Demo(options.work.resolve())
     try:
         with ExitStack() as stack:
-            summary = run(demo, stack)
+            summary = run(demo, stack, not options.without_slurm)
     except StepError as error:
         print(f"\ndemo: step failed: {error.step}\n{textwrap.indent(error.why, '  ')}")
         print(f"what to do: {error.remedy}")
@@ -215,10 +216,10 @@ def main() -> int:
     print(f"\nAll of it in {demo.seconds:.0f} s, and nothing is left running.\n")
     print(textwrap.indent("\n".join(summary), "  "))
     print(
-        "\nWhere to look next: README.md, docs/emulation.md (what was emulated), docs/deploy.md"
-        " (the same on AWS),\ninstitutions/ (your own file)."
+        "\nWhere to look next: README.md; docs/emulation.md says what was emulated, docs/deploy.md"
+        "\nhow to do the same on AWS; institutions/ is the place of your own file."
     )
-    shutil.rmtree(WORK, ignore_errors=True)
+    shutil.rmtree(demo.work, ignore_errors=True)
     return 0
 
 

@@ -10,13 +10,14 @@ main() {
 #!/bin/sh
 exec python3 -S -E /opt/trainshed/current/resume "$@"
 PROGRAM
-  if [[ -n $shared ]]; then
-    install -d -m 0755 "$shared/trainshed"
-    # Each user's jobs write here; nobody deletes what another one wrote.
-    install -d -m 1777 "$shared/trainshed/jobs"
+  # Each user's jobs write here; nobody deletes what another one wrote. A file system that takes no
+  # directories of root (root squash) costs the records, and no boot.
+  if [[ -n $shared ]] && install -d -m 0755 "$shared/trainshed" && install -d -m 1777 "$shared/trainshed/jobs"; then
     write_file /etc/trainshed/records 0644 root <<<"$shared/trainshed"
+  else
+    shared=""
   fi
-  echo "install_resume: trainshed-resume is there${shared:+; records in $shared/trainshed}"
+  echo "install_resume: trainshed-resume is there, records: ${shared:-none}"
 }
 
 main "$@"

@@ -4,8 +4,9 @@
 usage: node_gate.py NODE [LEVEL]
 
 A timer runs it every minute. It checks once after each boot, and once more when the head node has
-ordered a reset of the GPUs, which it makes. A node in use is left alone. The words in reasons and
-comments are those of keeper/recovery/words.py, which a test compares.
+ordered a reset of the GPUs, which it makes. A node in use, or that a person has drained, is left
+alone. The words in reasons
+and comments are those of keeper/recovery/words.py, which a test compares.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from pathlib import Path
 CHECK = Path(__file__).resolve().parent / "health" / "health_check.py"
 CHECKED = Path(os.environ.get("ROOT_DIR") or "/") / "run/trainshed/gate-checked"
 WAITS = "trainshed: waits for its checks"
-RESET = "health: reset now: "
+HELD = "health: held until its checks have passed"
+RESET, REBOOT = "health: reset now: ", "health: rebooting: "
 _SEVERITIES = ("monitor", "reset", "reboot", "isolate")
 _LONGEST = 180
 _SECONDS = 2400
@@ -67,6 +69,11 @@ def verdict(code: int, said: str) -> str:
     return ("trainshed: failed " + re.sub(r"[\"'\\=\s]+", " ", text))[:_LONGEST].strip()
 
 
+def _ours(reason: str) -> bool:
+    """Tell whether a drained node waits for its checks. One that joins held has no reason yet."""
+    return reason in ("", HELD) or reason.startswith((RESET, REBOOT))
+
+
 def main(arguments: Sequence[str]) -> int:
     """Do what is due for this node; nothing, most times."""
     if not arguments:
@@ -74,9 +81,10 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     node, level = arguments[0], (list(arguments[1:]) or ["basic"])[0]
     code, shown = run("scontrol", "--oneliner", "show", "node", node)
-    if code or "DRAIN" not in field(shown, "State") or "ALLOCATED" in field(shown, "State"):
+    state, reason = field(shown, "State"), field(shown, "Reason")
+    if code or "DRAIN" not in state or "ALLOCATED" in state or not _ours(reason):
         return 0
-    reset = field(shown, "Reason").startswith(RESET) and field(shown, "Comment") == WAITS
+    reset = reason.startswith(RESET) and field(shown, "Comment") == WAITS
     if CHECKED.exists() and not reset:
         return 0
     if reset:

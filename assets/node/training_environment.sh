@@ -13,16 +13,7 @@ readonly PLUGINS=(/opt/amazon/ofi-nccl/lib/x86_64-linux-gnu /opt/amazon/ofi-nccl
 main() {
   local efa=$1 nvlink=$2
   lines "$efa" "$nvlink" | write_file /etc/trainshed/training.env 0644 root
-  # Enroot reads it as it is; a login shell, and so a batch job, through this.
-  write_file /etc/profile.d/trainshed-training.sh 0644 root <<'PROFILE'
-# Made by trainshed. What is set already stays.
-while IFS='=' read -r name value; do
-  if [ -z "$(eval "printf %s \"\${$name:-}\"")" ]; then
-    export "$name=$value"
-  fi
-done </etc/trainshed/training.env
-unset name value
-PROFILE
+  # task_prolog.sh gives it to tasks; Enroot reads it as it is.
   if [[ -d /etc/enroot/environ.d ]]; then
     write_file /etc/enroot/environ.d/50-trainshed.env 0644 root </etc/trainshed/training.env
   fi

@@ -7,8 +7,6 @@ from pathlib import Path
 from stacks.shares import share_of_this_process
 from stacks.synthesis import synthesise
 
-institutions = share_of_this_process(
-    Path(__file__).resolve(), folder=Path(sys.argv[1]), arguments=sys.argv[1:]
-)
+institutions = share_of_this_process(Path(__file__).resolve(), folder=Path(sys.argv[1]))
 if institutions:
     synthesise(institutions)

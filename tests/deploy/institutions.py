@@ -52,7 +52,11 @@ def bare(name: str, **changes: Any) -> Document:
                         "capacity": {"kind": "on_demand"},
                     }
                 },
-                "slurm": {"containers": False},
+                # A machine of two cores claims the hardware of a GPU node.
+                "slurm": {
+                    "containers": False,
+                    "extra_slurm_settings": {"SlurmdParameters": "config_overrides"},
+                },
                 "policy": {
                     "partitions": {"normal": {"queues": ["train"], "default": True}},
                     "qos": {"member_qos": {"gpus_per_user": 16}},

@@ -1,20 +1,16 @@
 #!/usr/bin/env python3
 """The project's app for machines of the lab. Usage: lab_app.py FOLDER
 
-The lab has Debian's Slurm where AWS's image has Ubuntu's, two cores where a node has 192, and
-version 1 of cgroups: three settings in the cluster's files differ for that, and nothing else.
+The lab has Debian's Slurm where AWS's image has Ubuntu's, and version 1 of cgroups: two things in
+the cluster's files differ for that, and nothing else.
 """
 
-import functools
 import sys
 from pathlib import Path
 
 from tests.slurm.fleet.image import SLURM_VERSION
-from tests.slurm.lab.cluster import LAB_SETTINGS
-from trainshed.slurm import BareCluster, SlurmPolicy, cgroup_conf
+from trainshed.slurm import SlurmPolicy, cgroup_conf
 from trainshed.slurm_fleet import document, files
-
-_SETTINGS = {key: value for key, value in LAB_SETTINGS.items() if key != "SlurmdTimeout"}
 
 
 def _cgroup_conf(policy: SlurmPolicy) -> str:
@@ -23,9 +19,7 @@ def _cgroup_conf(policy: SlurmPolicy) -> str:
 
 document.SLURM_VERSION = SLURM_VERSION
 files._YEAR, files._MONTH = (int(part) for part in SLURM_VERSION.split("."))
-vars(files).update(
-    BareCluster=functools.partial(BareCluster, extra=_SETTINGS), cgroup_conf=_cgroup_conf
-)
+vars(files).update(cgroup_conf=_cgroup_conf)
 
 if __name__ == "__main__":
     from stacks.synthesis import synthesise

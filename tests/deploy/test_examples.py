@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from contextlib import nullcontext
 from io import BytesIO
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from tests.deploy import account
 from tests.deploy.cdk import Cdk, bootstrap
 from tests.deploy.emulator.process import ACCOUNT, ROOT, Emulator
+from tests.deploy.head import ReadyHead
 
 EXAMPLES = sorted(path.stem for path in (ROOT / "institutions").glob("*.yaml"))
 
@@ -28,7 +30,8 @@ def test_an_example_is_deployed_and_a_second_deploy_changes_nothing(
     if name == "full":
         mirror = ("full-mirror", "parallelcluster/3.16.1/lambda-layer.zip")
         account.publish_layer(emulator, region, mirror)
-    cdk.deploy()
+    with ReadyHead(emulator, name, region) if name == "bare" else nullcontext():
+        cdk.deploy()
     stacks = (f"{name}-foundation", f"{name}-cluster")
     assert account.statuses(emulator, *stacks, region=region) == ["CREATE_COMPLETE"] * 2
     assert cdk.deploy_again().count("(no changes)") == 2

@@ -78,7 +78,7 @@ class RecoveryFleet(KeptFleet):
             LabSlurm(self),
             self.store,
             lambda subject, text: self.told.append((subject, text)),
-            read=lambda: self.cloud.values["fleet"][0],
+            read=lambda: json.dumps({**json.loads(self.cloud.values["fleet"][0]), "gate": True}),
             send=lambda cluster, found: None,
         )
 
@@ -117,7 +117,7 @@ class RecoveryFleet(KeptFleet):
 
     def state(self, name: str) -> str:
         """Return the state of a node."""
-        return self.head.run("sinfo", "-ahNn", name, "-p", "trainshed", "-o", "%T")
+        return self.head.run("sinfo", "-hNn", name, "-p", "trainshed", "-o", "%T")
 
     def job(self, job: str) -> Any:
         """Return the state of a job."""

@@ -57,7 +57,7 @@ class Stack:
             lambda: (answer := handler.is_complete(event, CONTEXT))["IsComplete"] and answer,
             lambda: f"{event['RequestType']}: {self.status()}",
             seconds,
-            every=1,
+            every=4,
         )
         return dict(done.get("Data", {}))
 

@@ -67,7 +67,11 @@ def start_now(fleet: RecoveryFleet, job: str) -> None:
 
 def test_users_are_kept_out_until_nodes_and_the_gate_have_passed(started: RecoveryFleet) -> None:
     assert HELD in keeper_fleet.NODE_CONF
-    fleet, names = started, lambda: [each.name for each in started.cloud.alive()]
+    fleet = started
+
+    def names() -> list[str]:
+        return [each.name for each in fleet.cloud.alive()]
+
     fleet.checking = False
     fleet.gate_says("fail", "212.5 GB/s at 16 GiB, least 258.9")
     fleet.cloud.publish(2)

@@ -143,13 +143,22 @@ def test_t6_under_the_seed_a_preempted_job_is_requeued_not_suspended(seed: Clust
 
 
 def restart(cluster: Cluster, job: str, until: Callable[[], bool]) -> None:
-    """Spare a requeued job the two minutes it waits, until it has done something."""
+    """Spare a requeued job the two minutes it waits, until it has done something.
+
+    Not at once: a node that is given a job again in the second in which the job was killed there
+    takes it for the killed one, and slurmctld then calls it FAILED ("Job credential revoked").
+    """
 
     def done() -> bool:
-        if cluster.job(job, "%r") == "BeginTime":
-            cluster.head.run("scontrol", "update", f"jobid={job}", "starttime=now")
+        # The two minutes, and not the two seconds below.
+        if cluster.job(job, "%r") == "BeginTime" and not spared:
+            cluster.head.run("scontrol", "update", f"jobid={job}", "starttime=now+2")
+            spared.append(job)
+        elif cluster.job(job, "%T") == "RUNNING":
+            spared.clear()
         return until()
 
+    spared: list[str] = []
     wait_until(done, lambda: f"job {job} to start again: {cluster.job(job, '%T %r')}")
 
 

@@ -74,6 +74,7 @@ def steps(document: Mapping[str, Any], node: Node) -> list[Step]:
         *(_head(document) if node.role == "head" else ()),
         *(_compute(document, node) if node.role == "compute" else ()),
         *(_login() if node.role == "login" else ()),
+        _resume(document),
         Step(
             "agent",
             ("cloudwatch_agent.sh", f"{FILES_DIR}/cloudwatch-agent-{node.role}.json"),
@@ -197,6 +198,8 @@ def _head(document: Mapping[str, Any]) -> Iterator[Step]:
         "see /var/log/slurm/slurmctld.log",
     )
     yield Step("keeper", ("keeper_service.sh",), "see journalctl -u trainshed-keeper")
+    if document.get("gate"):
+        yield Step("recovery", ("recovery_service.sh",), "see journalctl -u trainshed-recovery")
 
 
 def _compute(document: Mapping[str, Any], node: Node) -> Iterator[Step]:
@@ -231,11 +234,19 @@ def _compute(document: Mapping[str, Any], node: Node) -> Iterator[Step]:
         "see the message; a node that is not whole is replaced",
     )
     host = document["head"]["host"]
+    # A node that joins drained stays so until its checks have passed: keeper/recovery.
+    held = " State=DRAIN" if document.get("gate") else ""
     yield Step(
         "slurmd",
-        ("slurmd.sh", node.name, host, queue["node_conf"]),
+        ("slurmd.sh", node.name, host, queue["node_conf"] + held),
         "see /var/log/slurm/slurmd.log here and slurmctld.log on the head node",
     )
+    if held:
+        yield Step(
+            "gate",
+            ("node_gate.sh", node.name),
+            "see journalctl -u trainshed-node-gate; a node that fails its checks stays out of use",
+        )
     yield _watch(host)
 
 
@@ -243,6 +254,11 @@ def _login() -> Iterator[Step]:
     yield Step("slurm-files", ("slurm_files.sh", FILES_DIR), "see /etc/slurm")
     yield Step("metadata", ("restrict_imds.sh",), "see iptables -S")
     yield _watch("")
+
+
+def _resume(document: Mapping[str, Any]) -> Step:
+    shared = document["mounts"][0]["path"] if document["mounts"] else ""
+    return Step("resume", ("install_resume.sh", shared), "see /usr/local/bin/trainshed-resume")
 
 
 def _watch(head: str) -> Step:

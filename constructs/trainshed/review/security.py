@@ -7,15 +7,17 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import Any
 
 from ..pcluster.render import NO_ADDRESS
 from .assembly import Stack
 from .cluster import Config
-from .values import listed
+from .values import listed, variants
 from .values import stable_text as text
 
 ADMINISTRATORS = ("AdministratorAccess", "IAMFullAccess", "PowerUserAccess")
+RISING = ("iam:attachrolepolicy", "iam:createpolicyversion", "iam:putrolepolicy")
 SSH_PORT = 22
 SSH = {"IpProtocol": "tcp", "FromPort": SSH_PORT, "ToPort": SSH_PORT}
 
@@ -59,9 +61,10 @@ def _of_stack(stack: Stack) -> Iterator[Fact]:
     for id, resource in stack.resources.items():
         reader = READERS.get(resource["Type"])
         if reader:
-            for fact in reader(stack.place(id), resource.get("Properties", {})):
-                place, words = (_named(each, stack) for each in (fact.place, fact.words))
-                yield replace(fact, place=place, words=words)
+            for properties in variants(resource.get("Properties", {})):
+                for fact in reader(stack.place(id), properties):
+                    place, words = (_named(each, stack) for each in (fact.place, fact.words))
+                    yield replace(fact, place=place, words=words)
 
 
 def _named(words: str, stack: Stack) -> str:
@@ -100,15 +103,28 @@ def _statements(place: str, document: Any) -> Iterator[Fact]:
         if all_but:
             actions = [f"everything but {', '.join(all_but)}"]
         for action in actions:
-            for resource in resources or [text(statement.get("NotResource"))]:
-                everything = (action in ("*", "*:*") or all_but) and resource == "*"
-                rule = "administrator-access" if everything else ""
+            for resource in resources or [_all_but(statement)]:
+                anything = resource == "*" or not resources
+                own = not all_but and not statement.get("Condition") and _can_rise(action)
+                everything = action in ("*", "*:*") or all_but or own
+                rule = "administrator-access" if everything and anything else ""
                 yield Fact(
                     Kind.RIGHT, place, f"{action} on {resource}{_condition(statement)}", rule
                 )
     for statement in _effects(document, "Deny"):
         denied = ", ".join(text(each) for each in listed(statement.get("Action")))
         yield Fact(Kind.PROTECTION, place, f"denies {denied}{_condition(statement)}")
+
+
+def _all_but(statement: Mapping[str, Any]) -> str:
+    others = [text(each) for each in listed(statement.get("NotResource"))]
+    return f"everything but {', '.join(others)}" if others else ""
+
+
+def _can_rise(action: str) -> bool:
+    """Tell whether an action, on every role, is as good as an administrator's rights."""
+    pattern = action.lower()
+    return any(fnmatchcase(each, pattern) for each in RISING)
 
 
 def _allowing(document: Any) -> Iterator[Mapping[str, Any]]:
@@ -141,10 +157,10 @@ SOURCES = ("CidrIp", "CidrIpv6", "SourceSecurityGroupId", "SourcePrefixListId")
 def _ingress(place: str, rule: Mapping[str, Any]) -> Fact:
     source = next((text(rule[key]) for key in SOURCES if rule.get(key)), "unknown")
     protocol = str(rule.get("IpProtocol", "-1"))
-    low, high = rule.get("FromPort"), rule.get("ToPort")
+    low, high = _port(rule.get("FromPort")), _port(rule.get("ToPort"))
     anything = protocol == "-1"
-    # Without ports, and with -1, a rule means all of them.
-    first, last = (0, 65535) if anything or low in (None, -1) else (int(low), int(high or low))
+    # Without ports, and with -1, a rule means all of them; so may one that the deployment decides.
+    first, last = (0, 65535) if anything or low in (None, -1) else (low, high or low)
     ports = "all traffic" if anything else f"{protocol} {first}"
     if not anything and last != first:
         ports += f"-{last}"
@@ -156,6 +172,13 @@ def _ingress(place: str, rule: Mapping[str, Any]) -> Fact:
         f"{ports} from {'the whole internet, ' if world else ''}{source}",
         "open-ssh" if world and reaches_ssh else "",
     )
+
+
+def _port(value: Any) -> int | None:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return None
 
 
 def is_world(source: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 INSTITUTION_TAG = "trainshed:institution"
 LONGEST_VALUE = 120
+_NO_VALUE = {"Ref": "AWS::NoValue"}
 _DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
 _SUB = re.compile(r"\$\{([A-Za-z0-9]+)[.}]")
 
@@ -75,6 +76,30 @@ def references(value: Any) -> Iterator[str]:
                 if key == "Fn::Sub":
                     yield from _SUB.findall(item[0])
                 yield from references(item)
+
+
+def variants(value: Any) -> list[Any]:
+    """Return what a value of a template may become, with its conditions (``Fn::If``) decided.
+
+    Each branch is in one of them, as deep as one condition in another.
+    """
+    if "Fn::If" not in json.dumps(value, default=str):
+        return [value]
+    orders = ((True, True), (True, False), (False, True), (False, False))
+    return [_decided(value, order) for order in orders]
+
+
+def _decided(value: Any, order: tuple[bool, bool]) -> Any:
+    if isinstance(value, list):
+        items = [_decided(item, order) for item in value]
+        return [item for item in items if item != _NO_VALUE]
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {"Fn::If"}:
+        _, yes, no = value["Fn::If"]
+        return _decided(yes if order[0] else no, (order[1], order[0]))
+    parts = {key: _decided(item, order) for key, item in value.items()}
+    return {key: part for key, part in parts.items() if part != _NO_VALUE}
 
 
 def leaves(before: Any, after: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:

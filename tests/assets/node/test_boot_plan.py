@@ -55,12 +55,13 @@ def command(node: Node, name: str, **over: Any) -> tuple[str, ...]:
 
 
 def test_the_database_stands_before_slurmctld_and_the_state_volume_before_both() -> None:
-    assert names(HEAD)[-6:] == [
+    assert names(HEAD)[-7:] == [
         "state-volume",
         "slurm-files",
         "database",
         "slurmctld",
         "keeper",
+        "resume",
         "agent",
     ]
 
@@ -86,13 +87,14 @@ def test_a_compute_node_joins_after_everything_that_its_jobs_need() -> None:
         "health",
         "slurmd",
         "watch",
+        "resume",
         "agent",
     ]
 
 
 def test_a_login_node_has_files_and_no_daemon() -> None:
     assert {"slurmd", "slurmctld", "state-volume"}.isdisjoint(names(LOGIN))
-    assert names(LOGIN)[-4:] == ["slurm-files", "metadata", "watch", "agent"]
+    assert names(LOGIN)[-5:] == ["slurm-files", "metadata", "watch", "resume", "agent"]
 
 
 @pytest.mark.parametrize(
@@ -243,3 +245,16 @@ def test_a_record_is_short_enough_for_a_parameter_whatever_the_step_says() -> No
     # SSM: a standard parameter's value has at most 4 KB.
     assert len(json.dumps(made.__dict__)) < 4096
     assert record.FailedBoot.of(COMPUTE, Step("a", ("x",), ""), "").reason == "it said nothing"
+
+
+def test_in_a_gated_fleet_a_node_joins_held_and_is_checked() -> None:
+    joins = command(COMPUTE, "slurmd", gate=True)
+    assert joins[-1] == "CPUs=192 Gres=gpu:h200:8 Feature=train State=DRAIN"
+    assert names(COMPUTE, gate=True)[-5:] == ["slurmd", "gate", "watch", "resume", "agent"]
+    assert command(COMPUTE, "gate", gate=True) == ("node_gate.sh", COMPUTE.name)
+    assert names(HEAD, gate=True)[-4:] == ["keeper", "recovery", "resume", "agent"]
+
+
+def test_a_fleet_without_shared_storage_has_no_records() -> None:
+    assert command(LOGIN, "resume") == ("install_resume.sh", "/fsx")
+    assert command(LOGIN, "resume", mounts=[]) == ("install_resume.sh", "")

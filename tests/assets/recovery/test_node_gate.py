@@ -92,16 +92,22 @@ def test_a_reset_is_made_once_for_each_order(machine: Machine) -> None:
     assert len(machine.lines("resets")) == 1
 
 
-@pytest.mark.parametrize("state", ["IDLE", "ALLOCATED+DRAIN", "MIXED"])
-def test_a_node_in_use_is_left_alone(machine: Machine, state: str) -> None:
-    machine.becomes(state, "", "")
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [("IDLE", ""), ("ALLOCATED+DRAIN", ""), ("MIXED", ""), ("IDLE+DRAIN", "fan, ask Kim")],
+)
+def test_a_node_in_use_or_of_a_person_is_left_alone(
+    machine: Machine, state: str, reason: str
+) -> None:
+    machine.becomes(state, reason, "")
     machine.round()
     assert machine.lines("checks") == []
 
 
 def test_the_words_are_those_of_the_head_node() -> None:
     assert node_gate.WAITS == words.WAITS
-    assert node_gate.RESET == words.RESET
+    assert (node_gate.HELD, node_gate.RESET) == (words.HELD, words.RESET)
+    assert node_gate.REBOOT == words.REBOOT
     assert verdict(0, "") == words.PASSED
 
 

@@ -6,7 +6,10 @@ Usage: ``python -m tests.deploy.emulator.serve``. The environment is ministack's
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
+import sys
 from pathlib import Path
 
 from tests.deploy.emulator import (
@@ -19,9 +22,13 @@ from tests.deploy.emulator import (
     recorder,
 )
 
+_PR_SET_PDEATHSIG = 1
+
 
 def main() -> None:
-    """Install the extensions, then serve until terminated."""
+    """Install the extensions, then serve until terminated, or until who started it is gone."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     ec2_types.install()
     instances.install()
     recorder.install()

@@ -7,6 +7,7 @@ the lab's own network; the host is not touched.
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import socket
 import struct
@@ -32,6 +33,7 @@ ADDRESSES = (f"{GATEWAY}/24", f"{METADATA}/32", f"{TIME}/32")
 _NEW_NETWORK = 0x40000000
 _NTP_EPOCH = 2_208_988_800
 _A = 1
+_ACCOUNTS = itertools.count(100_000_000_001)
 
 
 @dataclass
@@ -105,6 +107,9 @@ class Aws:
         os.environ.setdefault("AWS_SECRET_ACCESS_KEY", "lab")
         self._sockets: list[socket.socket] = []
         self._servers: list[BaseWSGIServer | ThreadingHTTPServer] = []
+        # moto's state is the process's; each lab has an account of its own in it.
+        self.account = f"{next(_ACCOUNTS):012d}"
+        # moto is not made for threads.
         self._lock = threading.RLock()
         app = DomainDispatcherApplication(create_backend_app)
 
@@ -152,7 +157,7 @@ class Aws:
             )
             return [answer.encode()]
         environ["wsgi.input"] = _Body(body)
-        # moto is not made for threads.
+        environ["HTTP_X_MOTO_ACCOUNT_ID"] = self.account
         with self._lock:
             answer_parts = list(app(environ, start))
         if not action.startswith(("Describe", "Get", "List", "GET")):

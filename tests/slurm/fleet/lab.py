@@ -36,7 +36,6 @@ from .volumes import Volumes
 CLUSTER = "kait"
 QUEUE = "train"
 INSTANCE_TYPE = "p5en.48xlarge"
-BUCKET = "kait-scripts"
 HEAD_HOST = f"head.{CLUSTER}.trainshed.internal"
 FLEET_PARAMETER = f"/trainshed/{CLUSTER}/slurm/fleet"
 _GROUP = NodeGroup(QUEUE, P5EN, 4)
@@ -161,8 +160,9 @@ class FleetLab(Lab):
         self.ssm = self.aws.client("ssm")
         self.volumes = Volumes(self)
         self.aws.after_call = self._after_call
+        self.bucket = f"{CLUSTER}-scripts-{self.aws.account}"
         self.aws.client("s3").create_bucket(
-            Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION}
+            Bucket=self.bucket, CreateBucketConfiguration={"LocationConstraint": REGION}
         )
         self.munge_secret = self.aws.client("secretsmanager").create_secret(
             Name=f"trainshed/{CLUSTER}/munge", SecretString=secrets.token_hex(64)
@@ -196,8 +196,8 @@ class FleetLab(Lab):
         sha256 = hashlib.sha256(data).hexdigest()
         stem, suffix = name.split(".", 1)
         key = f"{stem}-{sha256[:12]}.{suffix}"
-        self.aws.client("s3").put_object(Bucket=BUCKET, Key=key, Body=data)
-        return {"bucket": BUCKET, "key": key, "sha256": sha256}
+        self.aws.client("s3").put_object(Bucket=self.bucket, Key=key, Body=data)
+        return {"bucket": self.bucket, "key": key, "sha256": sha256}
 
     def launch(self, role: str, queue: str = "", instance_id: str | None = None) -> Node:
         """Start an instance; it boots by itself.

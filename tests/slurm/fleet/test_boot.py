@@ -55,6 +55,26 @@ def test_a_user_of_the_policy_submits_from_the_shared_home(
     assert head.machine.run("cat", f"{home}/slurm-{job}.out") == "alice"
 
 
+def test_a_task_has_what_nccl_needs_and_what_the_user_set(
+    fleet: tuple[FleetLab, Node, list[Node]],
+) -> None:
+    _, head, _ = fleet
+    said = head.machine.run(
+        "env",
+        "FI_EFA_USE_HUGE_PAGE=1",
+        "srun",
+        "-p",
+        "trainshed",
+        "--mem=10",
+        "--task-prolog=/opt/trainshed/current/task_prolog.sh",
+        "bash",
+        "-c",
+        "echo $NCCL_SOCKET_IFNAME $FI_EFA_USE_HUGE_PAGE ${NCCL_P2P_DISABLE:-unset}",
+    )
+    # The type has NVLink, so its GPUs talk to each other directly.
+    assert said == "^lo,docker,veth 1 unset"
+
+
 @pytest.mark.parametrize("role", ["head", "compute"])
 def test_a_second_boot_changes_nothing(fleet: tuple[FleetLab, Node, list[Node]], role: str) -> None:
     lab, head, nodes = fleet

@@ -19,6 +19,7 @@ from .image import BASE, CACHE, Image, image_files, image_programs
 from .lab import HEAD_HOST, INSTANCE_TYPE, FleetLab
 
 _HERE = Path(__file__).resolve().parent
+_MODULES = Path("/usr/lib/uml/modules")
 _MASKED = (
     "apt-daily.timer",
     "apt-daily-upgrade.timer",
@@ -31,6 +32,8 @@ _MASKED = (
     "systemd-networkd.service",
     "systemd-pcrphase.service",
 )
+_FORMAT = 3
+"""Raised when a disk is made in another way of the same files."""
 # EC2 gives a disk the volume's id as its serial number; here the kernel's command line has it.
 _DISK_RULE = """\
 KERNEL=="ubdb", IMPORT{cmdline}="lab_volume"
@@ -93,11 +96,16 @@ def disk_image(image: Image) -> Path:
         "usr/local/sbin/lab-run-command": _RUN_COMMAND,
     }
     del programs["usr/local/sbin/lab-user-data"]
-    made_of = hashlib.sha256(repr((image.layers[0].name, files, programs)).encode()).hexdigest()
+    made_of = hashlib.sha256(
+        repr((image.layers[0].name, files, programs, _FORMAT)).encode()
+    ).hexdigest()
     disk = CACHE / f"uml-{made_of[:12]}.img"
     if not disk.exists():
         for old in CACHE.glob("uml-*"):
-            old.unlink()
+            if old.is_dir():
+                shutil.rmtree(old)
+            else:
+                old.unlink()
         _make_disk(image, files, programs, disk)
     return disk
 
@@ -111,6 +119,13 @@ def _make_disk(image: Image, files: dict[str, str], programs: dict[str, str], di
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         path.chmod(0o755 if name in programs else 0o644)
+    # What iptables loads: the kernel's modules are its package's, and not the image's.
+    for modules in _MODULES.iterdir():
+        target = layer / "usr/lib/modules" / modules.name
+        for name in ("lib", "net/netfilter", "net/ipv4/netfilter", "net/ipv6"):
+            shutil.copytree(modules / "kernel" / name, target / "kernel" / name)
+        for index in modules.glob("modules.*"):
+            shutil.copy(index, target)
     units = layer / "etc/systemd/system"
     for name in _MASKED:
         (units / name).symlink_to("/dev/null")

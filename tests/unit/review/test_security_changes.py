@@ -52,6 +52,8 @@ def allow(action: str | list[str], resource: str = "*", **more: Any) -> Any:
     return lambda stacks: policy(stacks)["PolicyDocument"]["Statement"].append(statement)
 
 
+SSH_TO_ALL = {"CidrIp": "0.0.0.0/0", "IpProtocol": "tcp", "FromPort": 22, "ToPort": 22}
+
 STOPPED: dict[str, tuple[Callable[[Stacks], object], str]] = {
     "port 22": (ingress("0.0.0.0/0", 22, 22), "open-ssh"),
     "port 22 by IPv6": (ingress("::/0", 22, 22), "open-ssh"),
@@ -75,6 +77,32 @@ STOPPED: dict[str, tuple[Callable[[Stacks], object], str]] = {
     ),
     "every action": (allow("*"), "administrator-access"),
     "every action among others": (allow(["s3:GetObject", "*"]), "administrator-access"),
+    "port 22 under a condition": (
+        lambda s: of_type(s[FOUNDATION], "AWS::EC2::SecurityGroup", "Egress")["Properties"].update(
+            SecurityGroupIngress={"Fn::If": ["Open", [SSH_TO_ALL], {"Ref": "AWS::NoValue"}]}
+        ),
+        "open-ssh",
+    ),
+    "a port that the deployment decides": (
+        lambda s: of_type(s[FOUNDATION], "AWS::EC2::SecurityGroup", "Egress")["Properties"].update(
+            SecurityGroupIngress=[{**SSH_TO_ALL, "FromPort": {"Ref": "Port"}}]
+        ),
+        "open-ssh",
+    ),
+    "administrator under two conditions": (
+        lambda s: role(s)["ManagedPolicyArns"].append(
+            {"Fn::If": ["A", {"Fn::If": ["B", "arn:x", ADMINISTRATOR]}, {"Ref": "AWS::NoValue"}]}
+        ),
+        "administrator-access",
+    ),
+    "every action but on one thing": (
+        lambda s: policy(s)["PolicyDocument"]["Statement"].append(
+            {"Effect": "Allow", "Action": "*", "NotResource": "arn:aws:s3:::bucket"}
+        ),
+        "administrator-access",
+    ),
+    "every right over rights": (allow("iam:*"), "administrator-access"),
+    "a right to give rights": (allow("iam:Put*"), "administrator-access"),
     "all but one action": (
         lambda s: policy(s)["PolicyDocument"]["Statement"].append(
             {"Effect": "Allow", "NotAction": "iam:DeleteUser", "Resource": "*"}

@@ -16,9 +16,11 @@ from ..slurm import SlurmError, run
 from .act import Actor, Tell
 from .decide import Seen, decide
 from .gate import OPENED, QueueState, Record, is_open
+from .goodput import Goodput, digest
 from .queues import Queues, queue_of, unreleasable
 from .slurm import Slurm
 from .store import Store
+from .weekly import WEEK, week
 from .words import held
 
 DOCUMENT = Path("/etc/trainshed/fleet.json")
@@ -56,11 +58,12 @@ class Recovery:
     def round(self) -> dict[str, QueueState]:
         """Do one round, and return what was seen of queues; nothing is done without a view."""
         try:
-            document = parse(self._read())
+            text = self._read()
+            document, gated = parse(text), bool(json.loads(text).get("gate"))
             nodes, comments = self._slurm.nodes(), self._slurm.comments()
             nodes = {name: node for name, node in nodes.items() if queue_of(name)}
             now = self._now()
-            queues = self._queues.round(document, nodes, now)
+            queues = self._queues.round(document, nodes, now, gated=gated)
         except (SlurmError, ValueError, OSError) as error:
             say("cannot look", reason=str(error))
             return {}
@@ -118,9 +121,26 @@ def ask(store: Store, queues: Sequence[str], opened: Sequence[str], now: datetim
         print(f"{queue}: {'open' if queue in opened else 'the gate runs'} within seconds")
 
 
+def tell_goodput(values: dict[str, Any], *, weekly: bool) -> int:
+    """Print and send the goodput of the last week; each week tell people."""
+    shared = shared_folder(values)
+    now = datetime.now(timezone.utc)  # noqa: UP017
+    jobs = week(run, shared / "jobs" if shared else None, now)
+    text = digest(jobs, (now - WEEK).timestamp())
+    print(text)
+    percent = sum(jobs.values(), Goodput()).percent
+    if percent is not None:
+        metrics.send(str(values["cluster"]), {"goodput_percent": percent})
+    if weekly:
+        teller(values)(f"Cluster {values['cluster']}: the week", text)
+    return 0
+
+
 def main(arguments: Sequence[str]) -> int:
     """Look after the fleet for ever, or do what a person asks for."""
     values = json.loads(DOCUMENT.read_text())
+    if arguments[:1] == ["goodput"]:
+        return tell_goodput(values, weekly="--weekly" in arguments)
     store = Store(STATE, shared_folder(values))
     if arguments[:1] == ["gate"]:
         opened = list(arguments[2:]) if "--open" in arguments else []

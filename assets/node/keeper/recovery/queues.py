@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -35,16 +36,22 @@ class Queues:
         self._slurm, self._store, self._tell, self._say = slurm, store, tell, say
 
     def round(
-        self, document: Document, nodes: Mapping[str, Node], now: datetime
+        self, document: Document, nodes: Mapping[str, Node], now: datetime, *, gated: bool
     ) -> dict[str, QueueState]:
         """Go one step with each queue, and return what was seen.
+
+        Args:
+            document: The fleet document.
+            nodes: Slurm's nodes.
+            now: The time.
+            gated: Whether queues are closed until their gate has passed.
 
         Raises:
             SlurmError: Slurm does not answer.
         """
         reserved = self._slurm.reservations()
         seen = {
-            name: self._seen(queue, nodes, reserved, now)
+            name: self._seen(queue if gated else replace(queue, gpus=0), nodes, reserved, now)
             for name, queue in sorted(document.queues.items())
         }
         closed = {name: reservation(name) for name, q in seen.items() if q.reserved is not None}
@@ -93,7 +100,9 @@ class Queues:
 
     def _run(self, state: QueueState, step: Run) -> None:
         folder = (self._store.shared or Path("/var/log/slurm")) / "gate"
-        folder.mkdir(parents=True, exist_ok=True)
+        # Before the job: one that could not be noted would be submitted again and again.
+        for needed in (folder, self._store.running(step.queue).parent):
+            needed.mkdir(parents=True, exist_ok=True)
         inside = reservation(step.queue) if state.reserved is not None else ""
         job = self._slurm.submit_gate(step.queue, len(step.nodes), step.gpus, str(folder), inside)
         self._store.asked(step.queue).unlink(missing_ok=True)

@@ -64,7 +64,7 @@ class Slurm(KeeperSlurm):
                 "users=root",
                 "flags=MAINT,IGNORE_JOBS",
             )
-            self._run(("scontrol", "create", "reservation", name, told, *always), "")
+            self._run(("scontrol", "create", f"reservationname={name}", told, *always), "")
         else:
             self._run(("scontrol", "update", f"reservationname={name}", told), "")
 
