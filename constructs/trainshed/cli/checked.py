@@ -20,8 +20,6 @@ from ..pcluster import (
     with_named_database,
 )
 from ..pcluster import policy_warnings as parallelcluster_warnings
-from ..slurm_fleet import policy as slurm_fleet_policy
-from ..slurm_fleet import rules as slurm_fleet
 
 
 def load_checked(path: Path) -> Institution:
@@ -46,25 +44,30 @@ def backend_has_it(name: str, fleet: Fleet, instance_types: Mapping[str, Any]) -
     if fleet.backend == "parallelcluster":
         faults = fleet_faults(fleet, cluster_name=cluster_name, known_types=types)
     else:
-        faults = slurm_fleet.fleet_faults(fleet, cluster_name=cluster_name, types=types)
+        # Imported here and below: most files are of the other backend.
+        from ..slurm_fleet.rules import fleet_faults as faults_of_bare_fleet
+
+        faults = faults_of_bare_fleet(fleet, cluster_name=cluster_name, types=types)
     yield from (fault.below("fleet") for fault in faults)
 
 
 def policy_warnings(institution: Institution) -> list[str]:
     """Return what of an institution's Slurm policy is waste or a surprise, a line each."""
-    warnings = {
-        "parallelcluster": parallelcluster_warnings,
-        "slurm": slurm_fleet_policy.policy_warnings,
-    }
-    fleet = institution.fleet
-    return warnings[fleet.backend](fleet, institution.known_types)
+    fleet, types = institution.fleet, institution.known_types
+    if fleet.backend == "parallelcluster":
+        return parallelcluster_warnings(fleet, types)
+    from ..slurm_fleet.policy import policy_warnings as warnings_of_bare_fleet
+
+    return warnings_of_bare_fleet(fleet, types)
 
 
 def nodes_have_packages(fleet: Fleet, network: Network) -> Iterator[Fault]:
     """Nodes of the bare fleet install Slurm from somewhere."""
     if fleet.backend == "slurm":
+        from ..slurm_fleet.rules import package_faults
+
         isolated = network.source.internet == "isolated"
-        faults = slurm_fleet.package_faults(fleet, isolated=isolated)
+        faults = package_faults(fleet, isolated=isolated)
         yield from (fault.below("fleet") for fault in faults)
 
 
