@@ -120,14 +120,14 @@ def test_a_fleet_from_its_creation_to_its_deletion(stack: Stack) -> None:
     config = ("scontrol", "show", "config")
     assert "MaxArraySize            = 2222" in stack.head.machine.run(*config)
 
-    lab.files.settings["PriorityFlags"] = "NO_SUCH_FLAG"
+    lab.files.settings["NoSuchKey"] = "1"
     lab.publish()
     refused = stack.request("Update")
     with pytest.raises(handler.FleetError) as failure:
         stack.wait(refused)
     assert "is failed: slurm.conf: " in str(failure.value)
-    assert "PriorityFlags" in str(failure.value)
-    del lab.files.settings["PriorityFlags"]
+    assert "NoSuchKey" in str(failure.value)
+    del lab.files.settings["NoSuchKey"]
     lab.publish()
     stack.wait(stack.request("Update"))
     state = stack.head.machine.run("squeue", "-hj", job, "-o", "%T")

@@ -110,7 +110,12 @@ def test_training_on_a_node_that_dies_ends_as_if_nothing_had_happened(
 ) -> None:
     job = submit(fleet, "disturbed", 120, "-N2", "--ntasks-per-node=1")
     calm = submit(fleet, "calm", 120, "-N1", "--ntasks-per-node=2")
-    wait_until(lambda: len(saved(fleet, "disturbed")) >= 3, "three checkpoints", 60)
+    wait_until(
+        lambda: len(saved(fleet, "disturbed")) >= 3,
+        lambda: f"three checkpoints; {fleet.cluster.job(job, '%T %r')}; it said: "
+        f"{fleet.cluster.output('bob', job)}",
+        60,
+    )
     victim = fleet.nodes_of(job)[0]
     victim.machine.power_off()
     good = saved(fleet, "disturbed")[-1]

@@ -104,9 +104,12 @@ def test_what_conforms_at_first_sight_has_no_fault(rendered: Render, data: st.Da
             holder = holder[key]
             keys = sorted(holder) if isinstance(holder, dict) else range(len(holder))
             key = data.draw(st.sampled_from(keys))
-        holder[key] = data.draw(WRONG)
+        # A copy: what is put in may be written into by the next turn.
+        holder[key] = deepcopy(data.draw(WRONG))
         if isinstance(holder, dict) and data.draw(st.booleans()):
-            holder[data.draw(st.sampled_from(["Script", "Tags", "Name", "Other"]))] = holder[key]
+            holder[data.draw(st.sampled_from(["Script", "Tags", "Name", "Other"]))] = deepcopy(
+                holder[key]
+            )
     faulty = any(Draft202012Validator(schema()).iter_errors(_settled(config)))
     assert not (faulty and conforms(_settled(config), schema()))
 
