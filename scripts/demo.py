@@ -168,7 +168,7 @@ def submit(demo: Demo, lab: Any) -> str:
     demo.say(head.run("sinfo"))
     wrapped = "echo $(hostname) has $CUDA_VISIBLE_DEVICES"
     id = head.run(
-        *("sbatch", "--parsable", "--gres=gpu:8", "--mem=100", "-o", "/fsx/demo.out"),
+        *("sbatch", "--parsable", "--gres=gpu:8", "--mem=100", "-D", "/tmp", "-o", "/tmp/demo.out"),
         *("--wrap", wrapped),
         user="kim",
     )

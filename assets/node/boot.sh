@@ -11,6 +11,8 @@ main() {
   }
   cd "$(dirname "$(readlink -f "$0")")"
   export PYTHONDONTWRITEBYTECODE=1
+  # A busy node's metadata service answers late, and the AWS command line asks once.
+  export AWS_METADATA_SERVICE_NUM_ATTEMPTS=5 AWS_METADATA_SERVICE_TIMEOUT=5
   # One boot at a time: a start of the service, and the watch that starts it after a change.
   exec flock /run/trainshed-boot.lock python3 -m boot "$1"
 }

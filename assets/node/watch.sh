@@ -1,8 +1,9 @@
 #!/bin/bash
-# usage: watch.sh [HEAD_HOST]    run by a timer: restarts slurmd for a new head node, boots for a new document
+# usage: watch.sh [HEAD_HOST NODE_NAME]    run by a timer: restarts slurmd for a new head node, boots for a new document
 #
 # slurmd keeps the address that it found first, so without this a replaced head node is never found
-# again. A restart of slurmd leaves running jobs alone; so do the boot's steps.
+# again. A slurmctld that was killed may have forgotten a node that had just joined, and slurmd does
+# not register by itself then. A restart of slurmd leaves running jobs alone; so do the boot's steps.
 set -euo pipefail
 # shellcheck source=assets/node/common.sh
 source "$(dirname "$0")/common.sh"
@@ -12,6 +13,7 @@ readonly LAST=/run/trainshed/head-address DOCUMENT=/etc/trainshed/fleet.json
 main() {
   if [[ -n ${1:-} ]]; then
     follow_head "$1"
+    join_again "$2"
   fi
   follow_document
 }
@@ -25,6 +27,14 @@ follow_head() {
     systemctl restart slurmd.service
   fi
   write_file "$LAST" 0644 root <<<"$address"
+}
+
+join_again() {
+  local said
+  if ! said=$(timeout 20 scontrol show node "$1" 2>&1) && [[ $said == *"not found"* ]]; then
+    echo "watch: the head node does not know $1"
+    systemctl restart slurmd.service
+  fi
 }
 
 follow_document() {

@@ -1,5 +1,5 @@
 #!/bin/bash
-# usage: watch_service.sh [HEAD_HOST]    a timer that follows the fleet: a new head node, a changed document
+# usage: watch_service.sh [HEAD_HOST NODE_NAME]    a timer that follows the fleet: a new head node, a changed document
 set -euo pipefail
 # shellcheck source=assets/node/common.sh
 source "$(dirname "$0")/common.sh"
@@ -11,7 +11,7 @@ Description=Follow the fleet: the head node's address, the fleet document
 
 [Service]
 Type=oneshot
-ExecStart=/opt/trainshed/current/watch.sh $1
+ExecStart=/opt/trainshed/current/watch.sh $*
 UNIT
   # Spread over half a minute, so that a thousand nodes do not ask at once.
   write_file /etc/systemd/system/trainshed-watch.timer 0644 root <<'UNIT'

@@ -46,7 +46,9 @@ def lambda_sdk() -> Path:
 def emulator(tmp_path_factory: pytest.TempPathFactory, lambda_sdk: Path) -> Iterator[Emulator]:
     """An account with bootstrapped Regions, and ParallelCluster's layer in them."""
     work = tmp_path_factory.mktemp("emulator")
-    with Emulator(work, NODE_PATH=str(lambda_sdk)) as running:
+    # The Capacity Block of the examples.
+    bought = "cr-0123456789abcdef0"
+    with Emulator(work, NODE_PATH=str(lambda_sdk), TRAINSHED_BOUGHT_RESERVATIONS=bought) as running:
         bootstrap(running, *REGIONS)
         for region in REGIONS:
             account.publish_layer(running, region)

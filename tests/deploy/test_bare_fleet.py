@@ -74,7 +74,7 @@ def test_the_fleet_is_complete_once_its_nodes_are(fleet: Deployed) -> None:
 
 def test_a_user_of_the_policy_runs_a_job(fleet: Deployed) -> None:
     id = fleet.head(
-        *("sbatch", "--parsable", "--gres=gpu:8", "--mem=100", "-o", "/fsx/job.out"),
+        *("sbatch", "--parsable", "--gres=gpu:8", "--mem=100", "-D", "/tmp", "-o", "/tmp/job.out"),
         *("--wrap", "hostname"),
         user="kim",
     )

@@ -71,6 +71,11 @@ class RecoveryFleet(KeptFleet):
         conf = re.sub(r"^RebootProgram=.*\n", "", super()._conf(), flags=re.M)
         return conf + "RebootProgram=/etc/slurm/reboot.sh\n"
 
+    def ready(self, nodes: int = 3) -> None:
+        """Bring the fleet to so many idle nodes, in a queue that is open."""
+        super().ready(nodes)
+        self.until(lambda: self.queues["train"].reserved is None, "the open queue")
+
     def restart_recovery(self) -> None:
         """Start its process anew; it knows nothing but what it sees."""
         self.store = Store(self.work / "recovery", self.lab.work / "etc" / "records")

@@ -18,7 +18,7 @@ from tests.slurm.recovery_fleet import HELD, RecoveryFleet
 TRAIN = """\
 exec python3 /etc/slurm/resume run --checkpoints $HOME/{name} -- \
   srun --kill-on-bad-exit=1 python3 /etc/slurm/training.py $HOME/{name} {steps} \
-  --from '{{checkpoint}}'
+  '--from={{checkpoint}}'
 """
 
 
@@ -112,8 +112,10 @@ def test_training_on_a_node_that_dies_ends_as_if_nothing_had_happened(
     calm = submit(fleet, "calm", 120, "-N1", "--ntasks-per-node=2")
     wait_until(
         lambda: len(saved(fleet, "disturbed")) >= 3,
-        lambda: f"three checkpoints; {fleet.cluster.job(job, '%T %r')}; it said: "
-        f"{fleet.cluster.output('bob', job)}",
+        lambda: (
+            f"three checkpoints; {fleet.cluster.job(job, '%T %r')}; it said: "
+            f"{fleet.cluster.output('bob', job)}"
+        ),
         60,
     )
     victim = fleet.nodes_of(job)[0]

@@ -1,6 +1,6 @@
 """A small training of some ranks, the same in every bit each time. It runs on the lab's nodes.
 
-usage: training.py CHECKPOINTS STEPS [--from CHECKPOINT]
+usage: training.py CHECKPOINTS STEPS [--from=CHECKPOINT]
 
 Each rank folds the states of all into its own, step by step; every tenth step is saved, and sealed
 by rank 0. Asked to save, it saves the present step and ends.
@@ -54,7 +54,7 @@ def main() -> None:
     checkpoints, steps = Path(sys.argv[1]), int(sys.argv[2])
     start, state = 0, hashlib.sha256(str(RANK).encode()).hexdigest()
     if len(sys.argv) > 3:
-        source = Path(sys.argv[4])
+        source = Path(sys.argv[3].removeprefix("--from="))
         start, state = int(source.name[-5:]), (source / f"rank-{RANK}").read_text()[:64]
         print(f"rank {RANK} goes on from {source.name}", flush=True)
     signal.signal(signal.SIGUSR1, ask)

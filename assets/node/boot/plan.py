@@ -247,13 +247,13 @@ def _compute(document: Mapping[str, Any], node: Node) -> Iterator[Step]:
             ("node_gate.sh", node.name),
             "see journalctl -u trainshed-node-gate; a node that fails its checks stays out of use",
         )
-    yield _watch(host)
+    yield _watch(host, node.name)
 
 
 def _login() -> Iterator[Step]:
     yield Step("slurm-files", ("slurm_files.sh", FILES_DIR), "see /etc/slurm")
     yield Step("metadata", ("restrict_imds.sh",), "see iptables -S")
-    yield _watch("")
+    yield _watch()
 
 
 def _resume(document: Mapping[str, Any]) -> Step:
@@ -261,8 +261,10 @@ def _resume(document: Mapping[str, Any]) -> Step:
     return Step("resume", ("install_resume.sh", shared), "see /usr/local/bin/trainshed-resume")
 
 
-def _watch(head: str) -> Step:
-    return Step("watch", ("watch_service.sh", head), "see systemctl status trainshed-watch.timer")
+def _watch(*head_and_node: str) -> Step:
+    return Step(
+        "watch", ("watch_service.sh", *head_and_node), "see systemctl status trainshed-watch.timer"
+    )
 
 
 def _object(stored: Mapping[str, str]) -> tuple[str, str, str]:

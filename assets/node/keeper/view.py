@@ -68,8 +68,8 @@ class Node:
 
     @property
     def starting(self) -> bool:
-        """Whether Slurm is starting it anew, so that it is rightly silent."""
-        return bool(self.flags & _STARTING)
+        """Whether Slurm or a health check is starting it anew, so that it is rightly silent."""
+        return bool(self.flags & _STARTING) or self.reason.startswith("health: rebooting")
 
     @property
     def held(self) -> bool:

@@ -9,6 +9,7 @@ readonly CLUSTER='@CLUSTER@' REGION='@REGION@' ROLE='@ROLE@' QUEUE='@QUEUE@'
 readonly HOME_DIR=/opt/trainshed ENV_FILE=/etc/trainshed/node.env DOCUMENT=/etc/trainshed/fleet.json
 readonly PARAMETER="/trainshed/$CLUSTER/slurm/fleet"
 readonly WAIT_SECONDS=1800 # the template writes the parameter once groups and launch templates exist
+export AWS_METADATA_SERVICE_NUM_ATTEMPTS=5 AWS_METADATA_SERVICE_TIMEOUT=5
 export LC_ALL=C PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 main() {

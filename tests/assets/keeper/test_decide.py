@@ -55,6 +55,7 @@ LOST: list[tuple[str, Fleet, list[Action]]] = [
     ("stopped", Fleet().state("stopped", 1), [fence(1, "its instance has stopped")]),
     ("stopping", Fleet().state("stopping", 1), [fence(1, "its instance has stopped")]),
     ("rebooted by Slurm", Fleet().node(1, "IDLE", "REBOOT_ISSUED").silent(600, 1), []),
+    ("rebooted by a check", Fleet().drained("health: rebooting: Xid 119", 1).silent(600, 1), []),
     (
         "rebooted for ever",
         Fleet().node(1, "IDLE", "REBOOT_ISSUED").silent(1800, 1),

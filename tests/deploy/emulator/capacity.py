@@ -30,10 +30,11 @@ def _describe(request: dict[str, list[str]]) -> Any:
     # Ids of Capacity Blocks, which are bought outside CloudFormation.
     bought = os.environ.get("TRAINSHED_BOUGHT_RESERVATIONS", "").split()
     known: dict[str, dict[str, str]] = {**{id: {} for id in bought}, **made}
+    if missing := [id for id in asked if id not in known]:
+        message = f"The capacity reservation ID '{missing[0]}' does not exist"
+        return ec2._error("InvalidCapacityReservationId.NotFound", message, 400)
     rows = [
-        {"capacityReservationId": id, "state": "active", **known[id]}
-        for id in (asked or known)
-        if id in known
+        {"capacityReservationId": id, "state": "active", **known[id]} for id in (asked or known)
     ]
     items = "".join(
         "<item>"

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 import boto3
@@ -241,7 +242,7 @@ class Aws:
 
         class Handler(_Handler):
             def do_GET(self) -> None:
-                path = aws.packages and aws.packages / self.path.lstrip("/")
+                path = aws.packages and aws.packages / unquote(self.path).lstrip("/")
                 self.answer(path.read_bytes() if path and path.is_file() else None)
 
         return Handler

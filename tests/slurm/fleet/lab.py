@@ -146,6 +146,8 @@ class FleetLab(Lab):
         self.files = Files()
         self.document: dict[str, Any] = {}
         """The fleet document; ``publish`` writes it."""
+        self.children: list[subprocess.Popen[bytes]] = []
+        """Processes that run beside the machines, and end with the lab."""
         self._last_address = 10
 
     def __enter__(self) -> FleetLab:
@@ -176,6 +178,8 @@ class FleetLab(Lab):
     def __exit__(self, *exc: object) -> None:
         """End everything."""
         super().__exit__(*exc)
+        for child in self.children:
+            child.wait(timeout=30)
         self.aws.__exit__(*exc)
         self.volumes.remove()
 

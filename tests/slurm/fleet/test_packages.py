@@ -57,7 +57,7 @@ def test_a_damaged_package_is_named_and_nothing_installed(lab: FleetLab) -> None
     lab.boot_again(node)
     lab.wait_booted(node)
     assert lab.failure(node) is None
-    assert node.machine.run("sinfo", "--version") == "slurm 24.11.5"
+    assert node.machine.run("sinfo", "--version") == "slurm-wlm 24.11.5"
     lab.power_off(node)
 
 
@@ -66,7 +66,7 @@ def test_the_mirror_serves_a_node_without_a_cache(lab: FleetLab) -> None:
     lab.publish()
     node = lab.launch("login")
     lab.wait_booted(node)
-    assert node.machine.run("sinfo", "--version") == "slurm 24.11.5"
+    assert node.machine.run("sinfo", "--version") == "slurm-wlm 24.11.5"
     held = node.machine.run("apt-mark", "showhold").split()
     assert {"munge", "slurm-client", "linux-image-aws"} <= set(held)
     # Nothing has been left that would keep other packages from starting their daemons.

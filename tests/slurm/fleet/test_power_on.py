@@ -31,10 +31,12 @@ def test_virtual_machines_become_a_cluster_that_runs_a_job(tmp_path: Path) -> No
         node = fleet.power_on("compute", QUEUE)
         name = f"{QUEUE}-{node.name.removeprefix('i-')}"
 
+        head.run("true", seconds=600)
+
         def idle() -> bool:
             try:
                 return name in head.run("sinfo -ahN -t idle -o %N")
-            except CommandError:
+            except (CommandError, TimeoutError):
                 return False
 
         wait_until(idle, lambda: head.console()[-2000:] + node.console()[-2000:], 600, every=2)

@@ -32,7 +32,7 @@ _MASKED = (
     "systemd-networkd.service",
     "systemd-pcrphase.service",
 )
-_FORMAT = 3
+_FORMAT = 4
 """Raised when a disk is made in another way of the same files."""
 # EC2 gives a disk the volume's id as its serial number; here the kernel's command line has it.
 _DISK_RULE = """\
@@ -129,6 +129,11 @@ def _make_disk(image: Image, files: dict[str, str], programs: dict[str, str], di
     units = layer / "etc/systemd/system"
     for name in _MASKED:
         (units / name).symlink_to("/dev/null")
+    # This kernel has no nf_tables for IPv4; a Deep Learning AMI's has.
+    alternatives = layer / "etc/alternatives"
+    alternatives.mkdir()
+    for name in ("iptables", "ip6tables"):
+        (alternatives / name).symlink_to(f"/usr/sbin/{name}-legacy")
     wants = units / "multi-user.target.wants"
     wants.mkdir()
     (wants / "lab-run-command.service").symlink_to("/etc/systemd/system/lab-run-command.service")
@@ -153,13 +158,11 @@ class VirtualMachine:
         name: Instance id.
         address: Private address.
         directory: Its files on the host.
-        process: Its process on the host.
     """
 
     name: str
     address: str
     directory: Path
-    process: subprocess.Popen[bytes]
 
     def run(self, script: str, seconds: float = 120) -> str:
         """Run a shell script on it and return what it says.
@@ -200,7 +203,8 @@ class VirtualFleet:
             "--conf-file=/dev/null",
         ]
         with (lab.work / "dnsmasq.log").open("wb") as log:
-            self._server = subprocess.Popen([*lab.in_switch(), *dnsmasq, *options], stderr=log)
+            server = subprocess.Popen([*lab.in_switch(), *dnsmasq, *options], stderr=log)
+        lab.children.append(server)
         self._count = 0
 
     def power_on(self, role: str, queue: str = "", memory_mib: int = 512) -> VirtualMachine:
@@ -254,4 +258,5 @@ class VirtualFleet:
                 stdout=console,
                 stderr=console,
             )
-        return VirtualMachine(name, address, directory, process)
+        self._lab.children.append(process)
+        return VirtualMachine(name, address, directory)
