@@ -32,19 +32,19 @@ def left_running(work: Path) -> list[str]:
 
 def test_an_interrupted_demonstration_leaves_nothing_and_runs_again(tmp_path: Path) -> None:
     work = tmp_path / "demo"
-    first = start(work)
-    assert first.stdout is not None
-    for line in first.stdout:
-        if line.startswith("[5/"):
-            break
-    first.send_signal(signal.SIGINT)
-    rest = first.stdout.read()
-    assert first.wait() == 130, rest
+    with start(work) as first:
+        assert first.stdout is not None
+        for line in first.stdout:
+            if line.startswith("[5/"):
+                break
+        first.send_signal(signal.SIGINT)
+        rest = first.stdout.read()
+        assert first.wait() == 130, rest
     assert "interrupted; nothing is left running" in rest
     assert left_running(work) == []
-    again = start(work)
-    said, _ = again.communicate()
-    assert again.returncode == 0, said
+    with start(work) as again:
+        said, _ = again.communicate()
+        assert again.returncode == 0, said
     assert said.count("CREATE_COMPLETE") == 2
     assert "CRITICAL demo" in said
     assert left_running(work) == []

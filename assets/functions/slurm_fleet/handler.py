@@ -2,7 +2,9 @@
 
 CDK's provider framework calls ``on_event`` once and ``is_complete`` until it is done. The keeper on
 the head node does what needs Slurm, and tells it in a status document. Capacity is only ever raised
-here, but for a deletion: a smaller fleet is the keeper's work, which waits for jobs.
+here, but for what is deleted: a smaller fleet is the keeper's work, which waits for jobs.
+CloudFormation deletes the group of a queue that was removed after the update of this resource, and
+waits for ever while its instances are protected: so an update empties it, once it has no jobs.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -197,10 +199,11 @@ def _fill(event: Event) -> Answer:
             f"ClusterName cannot change to {wanted.cluster}; this resource is "
             f"{event['PhysicalResourceId']}: keep the name, or make a new cluster beside this one"
         )
+    _refuse_if_busy(_leaving(event), _status(wanted))
     started = _answer(event, id, "filling")
     _forget(wanted.command)
     _head_runs(wanted)
-    groups, now = _groups(wanted), datetime.now(UTC)
+    groups, now = _groups(wanted.queues), datetime.now(UTC)
     for queue in wanted.queues:
         if queue.group not in groups:
             raise FleetError(f"queue {queue.name}: its group {queue.group} is not there")
@@ -237,7 +240,7 @@ def _reservation_state(queue: Queue) -> str:
 def _look(event: Event) -> Answer:
     wanted, grows = parse(event["ResourceProperties"]), _grows(event)
     status = _status(wanted)
-    groups = _groups(wanted)
+    groups = _groups(wanted.queues)
     if not _head_runs(wanted):
         return _unless_late(event, wanted, status, groups)
     for record in _failures(event, wanted, groups, grows):
@@ -249,6 +252,8 @@ def _look(event: Event) -> Answer:
     if status["phase"] == "failed":
         raise FleetError(_of_status(wanted, status))
     if status["phase"] == "ready" or (not grows and status["phase"] in {"waiting", "first-job"}):
+        if left := _empty_leaving(event, status):
+            return _unless_left(event, wanted, left)
         _log(event, "complete", phase=status["phase"])
         return {
             "IsComplete": True,
@@ -266,10 +271,66 @@ def _grows(event: Event) -> bool:
     """Tell whether there are nodes to wait for: an update without any may finish without one."""
     if event["RequestType"] == "Create":
         return True
-    old = event.get("OldResourceProperties", {}).get("FleetDocument", "{}")
-    had = {queue.group: queue.nodes for queue in _queues(old)}
+    had = {queue.group: queue.nodes for queue in _before(event)}
     new = _queues(event["ResourceProperties"]["FleetDocument"])
     return any(queue.nodes > had.get(queue.group, 0) for queue in new)
+
+
+def _before(event: Event) -> tuple[Queue, ...]:
+    return _queues(event.get("OldResourceProperties", {}).get("FleetDocument", "{}"))
+
+
+def _leaving(event: Event) -> list[Queue]:
+    """Return the queues whose groups CloudFormation deletes once this update has succeeded."""
+    kept = {queue.group for queue in _queues(event["ResourceProperties"]["FleetDocument"])}
+    return [queue for queue in _before(event) if queue.group not in kept]
+
+
+def _refuse_if_busy(leaving: Iterable[Queue], status: Mapping[str, Any]) -> None:
+    """Raise if a queue that leaves has jobs: an update ends none."""
+    counts = status.get("queues") or {}
+    busy = {queue.name: counts.get(queue.name, {}).get("busy", 0) for queue in leaving}
+    faults = [
+        f"queue {name} is removed while {count} of its nodes have jobs: drain them "
+        f"(scontrol update nodename={name}-… state=drain reason=removal), wait until they are "
+        "idle, then deploy again"
+        for name, count in busy.items()
+        if count
+    ]
+    if faults:
+        raise FleetError("\n".join(faults))
+
+
+def _empty_leaving(event: Event, status: Mapping[str, Any]) -> list[Any]:
+    """Empty the groups of queues that leave, and return the instances that are left."""
+    leaving, left = _leaving(event), []
+    groups = _groups(leaving)
+    _refuse_if_busy(leaving, status)
+    for queue in leaving:
+        group, counts = groups.get(queue.group), (status.get("queues") or {}).get(queue.name)
+        if group is None:
+            continue
+        # A node that is not drained, or not told of, could get a job at this moment.
+        if group["Instances"] and (counts is None or counts["idle"]):
+            left += group["Instances"]
+        else:
+            left += _empty(group)
+    return left
+
+
+def _unless_left(event: Event, wanted: Wanted, left: list[Any]) -> Answer:
+    if _age(event) > wanted.patience:
+        minutes = int(_age(event).total_seconds() / 60)
+        raise FleetError(
+            f"the queue is removed, and after {minutes} minutes these are still there: "
+            f"{_names(left)}; deploy again once they are gone"
+        )
+    _log(event, "emptying", instances=str(len(left)))
+    return {"IsComplete": False}
+
+
+def _names(instances: list[Any]) -> str:
+    return ", ".join(f"{each['InstanceId']} ({each['LifecycleState']})" for each in instances[:20])
 
 
 def _unless_late(
@@ -393,10 +454,11 @@ def _look_for_the_end(event: Event) -> Answer:
     if drains and _status(wanted).get("phase") != "drained" and _head_state(wanted) == "running":
         _log(event, "draining")
         return {"IsComplete": False}
-    left = [each for group in _groups(wanted).values() for each in _empty(group)]
+    left = [each for group in _groups(wanted.queues).values() for each in _empty(group)]
     if left and _age(event) > OUT_OF_TIME:
-        shown = ", ".join(f"{each['InstanceId']} ({each['LifecycleState']})" for each in left[:20])
-        raise FleetError(f"still there after 56 minutes: {shown}; delete again once they are gone")
+        raise FleetError(
+            f"still there after 56 minutes: {_names(left)}; delete again once they are gone"
+        )
     if not left:
         names = [name for name, _ in _node_parameters(wanted)]
         for some in (names[start : start + 10] for start in range(0, len(names), 10)):
@@ -453,8 +515,8 @@ def _client(service: str) -> Any:
     return boto3.client(service, config=config)
 
 
-def _groups(wanted: Wanted) -> dict[str, Any]:
-    names = [queue.group for queue in wanted.queues]
+def _groups(queues: Iterable[Queue]) -> dict[str, Any]:
+    names = [queue.group for queue in queues]
     if not names:
         return {}
     pages = _client("autoscaling").get_paginator("describe_auto_scaling_groups")

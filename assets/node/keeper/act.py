@@ -21,7 +21,7 @@ from .decide import (
     Terminate,
 )
 from .document import time
-from .slurm import Slurm, SlurmError
+from .slurm import SPARED, Slurm, SlurmError
 from .view import OURS, Replacement, View
 
 HOUR = timedelta(hours=1)
@@ -160,8 +160,8 @@ class Actor:
             if job is None or job.state in _ON_NODES:
                 self._freed.discard(id)
             elif job.state == "PENDING":
-                if job.eligible is None or job.eligible > now:
-                    self._slurm.start_now(id)
+                if job.eligible is None or job.eligible > now + SPARED:
+                    self._slurm.start_soon(id)
                 else:
                     self._freed.discard(id)
         for job in listed.values():

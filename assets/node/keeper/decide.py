@@ -4,7 +4,8 @@ Rules that hold whatever happens:
 - Without all of the information nothing is done.
 - A silent node's instance is ended before its jobs start again: no job ever has two copies.
 - Nodes are taken from service by choice only while nearly all others serve, and at a limited rate.
-- Only instances with the cluster's tag and a queue of the document are touched.
+- Only instances with the cluster's tag and a queue of the document are touched; nodes of a queue
+  that left the document get no new jobs, and nothing else is done to them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from .document import Queue
+from .leaving import REMOVED, drains
 from .view import OURS, Node, Row, View, instance_of, rows
 
 SUSPECT_SECONDS = 30
@@ -108,6 +110,7 @@ def decide(view: View) -> list[Action]:
         return list(_delete(view, view.ends_at))
     budget = Budget(view)
     actions: list[Action] = list(_removals(view))
+    actions += [Drain(name, REMOVED) for name in drains(view)]
     for _, queue in sorted(view.document.queues.items()):
         if view.groups is None or queue.group not in view.groups:
             continue
@@ -334,7 +337,7 @@ class _Queue:
             node = row.node
             if node is None or row.name in self.taken or not node.drained or row.silent > 0:
                 continue
-            if node.reason in {SILENT, OUTDATED, SURPLUS, BLOCK_ENDS, DELETED}:
+            if node.reason in {SILENT, OUTDATED, SURPLUS, BLOCK_ENDS, DELETED, REMOVED}:
                 yield Resume(row.name)
 
 

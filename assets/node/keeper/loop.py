@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from . import act, document, metrics, status
+from . import act, document, leaving, metrics, status
 from .apply import Apply, ApplyError
 from .aws import Aws, AwsError
 from .decide import decide
@@ -189,7 +189,13 @@ class Keeper:
         known = status.Known(False, None, first, unread=unread)
         if view.ends_at is not None:
             return known
+        applied = self._apply.live == view.document.generation
+        if not applied and leaving.unknown(view):
+            return known
+        refusal = None if applied else leaving.refusal(view)
         try:
+            if refusal is not None:
+                raise refusal
             applied = self._apply.step(view.document.generation, view.now)
         except ApplyError as error:
             say("refused", step=error.step, reason=error.reason)

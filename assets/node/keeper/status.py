@@ -18,6 +18,7 @@ from .decide import (
 )
 from .document import Queue
 from .first_job import FirstJob
+from .leaving import leaving
 from .view import OURS, Row, View, rows
 
 MOST_CHARACTERS = 4000
@@ -63,7 +64,8 @@ def build(view: View, known: Known) -> dict[str, Any]:
         "reason": words.reason[:900],
         "remedy": words.remedy[:300],
         "queues": {
-            name: _counts(view, queue) for name, queue in sorted(view.document.queues.items())
+            queue.name: _counts(view, queue)
+            for queue in (*view.document.queues.values(), *leaving(view))
         },
         "first_job": known.first_job.tell(),
         "nodes": _nodes(view),
@@ -189,12 +191,14 @@ def state(view: View, row: Row) -> str:
 def _counts(view: View, queue: Queue) -> dict[str, Any]:
     group = (view.groups or {}).get(queue.group)
     alive = [row for row in rows(view, queue) if row.instance.state in ("pending", "running")]
+    # One that drains may still have jobs, and so may a silent one.
+    busy = sum(row.node is not None and row.node.busy for row in alive)
     states = [state(view, row) for row in alive]
     desired = group.desired if group else 0
     return {
         "desired": desired,
         "idle": states.count("idle"),
-        "busy": states.count("busy"),
+        "busy": busy,
         "joining": states.count("joining"),
         "draining": states.count("draining") + states.count("drained"),
         "outdated": sum(row.outdated for row in alive),

@@ -55,7 +55,7 @@ def command(node: Node, name: str, **over: Any) -> tuple[str, ...]:
 
 
 def test_the_database_stands_before_slurmctld_and_the_state_volume_before_both() -> None:
-    assert names(HEAD)[-6:] == [
+    assert names(HEAD)[-7:] == [
         "state-volume",
         "slurm-files",
         "database",

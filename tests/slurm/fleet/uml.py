@@ -32,7 +32,7 @@ _MASKED = (
     "systemd-networkd.service",
     "systemd-pcrphase.service",
 )
-_FORMAT = 4
+_FORMAT = 5
 """Raised when a disk is made in another way of the same files."""
 # EC2 gives a disk the volume's id as its serial number; here the kernel's command line has it.
 _DISK_RULE = """\
@@ -119,10 +119,11 @@ def _make_disk(image: Image, files: dict[str, str], programs: dict[str, str], di
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         path.chmod(0o755 if name in programs else 0o644)
-    # What iptables loads: the kernel's modules are its package's, and not the image's.
+    # What iptables loads: the kernel's modules are its package's, and not the image's. Without
+    # IPv6, for which ifupdown would wait.
     for modules in _MODULES.iterdir():
         target = layer / "usr/lib/modules" / modules.name
-        for name in ("lib", "net/netfilter", "net/ipv4/netfilter", "net/ipv6"):
+        for name in ("net/netfilter", "net/ipv4/netfilter"):
             shutil.copytree(modules / "kernel" / name, target / "kernel" / name)
         for index in modules.glob("modules.*"):
             shutil.copy(index, target)
