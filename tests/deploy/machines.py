@@ -66,7 +66,6 @@ class EmulatedFleet(FleetLab):
         self.emulator = emulator
         self.cluster = cluster
         self._ended = threading.Event()
-        self._volumes_are_there = False
         self._watch = threading.Thread(target=self._follow, daemon=True)
         self.faults: list[str] = []
         """What went wrong while machines were started or stopped."""
@@ -110,7 +109,7 @@ class EmulatedFleet(FleetLab):
                 self._start(instance)
             elif node is not None and node.machine.alive and state not in _ON:
                 node.machine.power_off()
-        if self._volumes_are_there:
+        if self.volumes._devices:
             self.volumes.show()
 
     def _instances(self) -> list[dict[str, Any]]:
@@ -125,9 +124,12 @@ class EmulatedFleet(FleetLab):
     def _make_volumes(self) -> None:
         wanted = [{"Name": "tag:trainshed:cluster", "Values": [self.cluster]}]
         there = {v["VolumeId"] for v in self.ec2.describe_volumes(Filters=wanted)["Volumes"]}
-        for volume in there - self.volumes._devices.keys():
+        devices = self.volumes._devices
+        for volume in there - devices.keys():
             self.volumes.create(volume)
-        self._volumes_are_there = there >= self.volumes._devices.keys() and bool(there)
+        for volume in devices.keys() - there:
+            # Deleted; a machine that is going may hold it a moment longer, and losetup waits.
+            subprocess.run(["losetup", "--detach", devices.pop(volume)], check=False)
 
     def _start(self, instance: dict[str, Any]) -> None:
         id, address = instance["InstanceId"], instance["PrivateIpAddress"]

@@ -13,7 +13,6 @@ from assets.node.keeper.recovery.loop import Recovery
 from assets.node.keeper.recovery.slurm import Slurm
 from assets.node.keeper.recovery.store import Store
 from assets.node.keeper.view import View
-from tests.slurm import keeper_fleet
 from tests.slurm.keeper_fleet import Booted, KeptFleet
 from tests.slurm.lab.machines import Lab
 
@@ -50,7 +49,6 @@ class RecoveryFleet(KeptFleet):
     """A kept fleet, with recovery in each of its rounds."""
 
     def __init__(self, lab: Lab, work: Path) -> None:
-        keeper_fleet.NODE_CONF = keeper_fleet.NODE_CONF.removesuffix(HELD) + HELD
         self.told: list[tuple[str, str]] = []
         self.checking = True
         super().__init__(lab, work)

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from assets.node.keeper.recovery.goodput import Goodput
 from assets.node.keeper.recovery.loop import ask
+from assets.node.keeper.recovery.weekly import week
 from tests.slurm import keeper_fleet
 from tests.slurm.keeper_fleet import Booted
 from tests.slurm.lab.machines import Lab, wait_until
@@ -24,12 +26,14 @@ exec python3 /etc/slurm/resume run --checkpoints $HOME/{name} -- \
 
 @pytest.fixture(scope="module")
 def started(slurm_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RecoveryFleet]:
-    plain = keeper_fleet.NODE_CONF
-    with Lab(tmp_path_factory.mktemp("recovery"), slurm_root) as lab:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        Lab(tmp_path_factory.mktemp("recovery"), slurm_root) as lab,
+    ):
+        patch.setattr(keeper_fleet, "NODE_CONF", keeper_fleet.NODE_CONF + HELD)
         fleet = RecoveryFleet(lab, tmp_path_factory.mktemp("recovery-head"))
         shutil.copy(Path(__file__).with_name("training.py"), lab.work / "etc")
         yield fleet
-    keeper_fleet.NODE_CONF = plain
 
 
 @pytest.fixture
@@ -60,9 +64,16 @@ def saved(fleet: RecoveryFleet, name: str) -> list[Path]:
     return sorted(path.parent for path in home(fleet, name).glob("step-*/manifest.json"))
 
 
+def told(fleet: RecoveryFleet, job: str) -> dict[str, Goodput]:
+    """Return the goodput of all jobs once the accounting has both attempts of one."""
+    jobs = week(fleet._run, None, datetime.now(UTC))
+    made = jobs.get(job, Goodput())
+    return jobs if made.lost and made.computing else {}
+
+
 def start_now(fleet: RecoveryFleet, job: str) -> None:
     """Take off the two minutes that Slurm holds a requeued job for."""
-    fleet.head.try_run("scontrol", "update", f"jobid={job}", "starttime=now")
+    fleet.head.try_run("scontrol", "update", f"jobid={job}", "starttime=now+3")
 
 
 def test_users_are_kept_out_until_nodes_and_the_gate_have_passed(started: RecoveryFleet) -> None:
@@ -132,6 +143,10 @@ def test_training_on_a_node_that_dies_ends_as_if_nothing_had_happened(
     assert result(fleet, "disturbed") == result(fleet, "calm")
     fleet.cluster.wait_state(calm, "COMPLETED")
     assert victim.name not in {each.name for each in fleet.cloud.alive()}
+    # Without a diary nobody knows of its checkpoints, so that all of the first attempt is lost.
+    jobs = wait_until(lambda: told(fleet, job), "the accounting of both attempts")
+    assert jobs[job].computing > 0 and jobs[job].lost > 0
+    assert jobs[calm].lost == 0
 
 
 def test_at_the_real_end_of_a_block_training_saves_leaves_and_goes_on_in_the_next(

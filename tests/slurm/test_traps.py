@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -149,16 +150,15 @@ def restart(cluster: Cluster, job: str, until: Callable[[], bool]) -> None:
     takes it for the killed one, and slurmctld then calls it FAILED ("Job credential revoked").
     """
 
+    spared = [float("-inf")]
+
     def done() -> bool:
-        # The two minutes, and not the two seconds below.
-        if cluster.job(job, "%r") == "BeginTime" and not spared:
+        # 24.11 may requeue it once more; the two seconds are not to be spared themselves.
+        if cluster.job(job, "%r") == "BeginTime" and time.monotonic() - spared[-1] > 15:
             cluster.head.run("scontrol", "update", f"jobid={job}", "starttime=now+2")
-            spared.append(job)
-        elif cluster.job(job, "%T") == "RUNNING":
-            spared.clear()
+            spared.append(time.monotonic())
         return until()
 
-    spared: list[str] = []
     wait_until(done, lambda: f"job {job} to start again: {cluster.job(job, '%T %r')}")
 
 

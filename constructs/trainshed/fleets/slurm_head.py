@@ -19,6 +19,7 @@ from ..config.fleet import HeadNode, Ssh
 from ..slurm_fleet import names
 from .fleet import FleetNetwork
 from .slurm_acknowledgments import OF_HEAD, OF_LOG, OF_MUNGE_KEY, OF_STATE_VOLUME
+from .slurm_metadata import metadata_tags
 from .slurm_nodes import NodeSettings, root_disk
 from .slurm_user_data import user_data
 
@@ -145,6 +146,9 @@ class HeadInstance(Construct):
         if database_group_id:
             more.append(database_group_id)
         self.instance = self._instance(head_node, settings, profile, more)
+        self.instance.add_property_override(
+            "MetadataOptions.InstanceMetadataTags", metadata_tags(self.instance.tags)
+        )
         self.instance.node.add_dependency(network.ready)
         cluster = settings.cluster_name
         self.zone = route53.CfnHostedZone(
@@ -214,7 +218,6 @@ class HeadInstance(Construct):
             metadata_options=ec2.CfnInstance.MetadataOptionsProperty(
                 http_tokens="required",
                 http_put_response_hop_limit=1,
-                instance_metadata_tags="enabled",
             ),
             user_data=user_data(cluster=settings.cluster_name, region=settings.region, role="head"),
             tags=[

@@ -25,6 +25,7 @@ from ..launch import (
 )
 from ..slurm_fleet import names
 from .slurm_acknowledgments import OF_GROUP
+from .slurm_metadata import metadata_tags
 from .slurm_schedule import BlockSchedule
 from .slurm_user_data import user_data
 
@@ -114,6 +115,11 @@ class NodeGroup(Construct):
     ) -> None:
         super().__init__(scope, id)
         tags = settings.tags(role, queue)
+        self.launch_template = ec2.CfnLaunchTemplate(
+            self, "LaunchTemplate", launch_template_data={}
+        )
+        self.group = self._group(settings.subnet_id, tags, size)
+        acknowledge(self.group, OF_GROUP)
         data = {
             "ImageId": settings.image_id,
             "InstanceType": instance_type,
@@ -124,7 +130,7 @@ class NodeGroup(Construct):
             "MetadataOptions": {
                 "HttpTokens": "required",
                 "HttpPutResponseHopLimit": 1,
-                "InstanceMetadataTags": "enabled",
+                "InstanceMetadataTags": metadata_tags(self.group.tags),
             },
             "UserData": user_data(
                 cluster=settings.cluster_name, region=settings.region, role=role, queue=queue or ""
@@ -141,12 +147,7 @@ class NodeGroup(Construct):
                 options, interfaces, security_group_ids=settings.security_group_ids
             ),
         }
-        self.launch_template = ec2.CfnLaunchTemplate(
-            self, "LaunchTemplate", launch_template_data={}
-        )
         self.launch_template.add_property_override("LaunchTemplateData", data)
-        self.group = self._group(settings.subnet_id, tags, size)
-        acknowledge(self.group, OF_GROUP)
 
     def _group(
         self, subnet_id: str, tags: dict[str, str], size: int | None

@@ -21,7 +21,8 @@ _MORE = (Effect.LIVE, "More nodes join while jobs run.")
 _NEW_QUEUE = (Effect.LIVE, "A new queue; the others run on.")
 _NO_QUEUE = (
     Effect.REPLACES_NODES,
-    "Its nodes are terminated at once, with their jobs: drain it before, with max_nodes: 1 left.",
+    "Its nodes go. While one has jobs the deployment is refused, and nothing is changed: drain "
+    "them before. Jobs that still wait for it have no partition any more.",
 )
 _HEAD_STARTS = (
     Effect.LIVE,

@@ -34,6 +34,7 @@ class Fleet:
     def __init__(self, nodes: int = 4, have: int | None = None, **queue: Any) -> None:
         have = nodes if have is None else have
         self.queue = Queue("train", "kait-train", "2", nodes, gpus=8, **queue)
+        self.queues = {"train"}
         self.desired = have
         self.group_version = "2"
         self.instances: dict[str, Instance] = {
@@ -95,13 +96,19 @@ class Fleet:
         self.changes["replacements"] = (made,) * count
         return self
 
+    def removed(self) -> Fleet:
+        """Take the queue out of the document."""
+        self.queues.clear()
+        return self
+
     def but(self, **changes: Any) -> Fleet:
         self.changes.update(changes)
         return self
 
     @property
     def view(self) -> View:
-        document = Document("kait", "0" * 16, {"train": self.queue}, timedelta(minutes=30))
+        queues = dict.fromkeys(self.queues, self.queue)
+        document = Document("kait", "0" * 16, queues, timedelta(minutes=30))
         group = Group("kait-train", self.desired, self.group_version, self.members)
         groups: Mapping[str, Group] = {"kait-train": group}
         made = View(NOW, document, groups, self.instances, self.slurm)

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from assets.node.keeper import leaving
 from assets.node.keeper.decide import (
     BLOCK_ENDS,
     DELETED,
@@ -23,6 +24,7 @@ from assets.node.keeper.decide import (
 from assets.node.keeper.view import Instance, Member, Node
 from tests.assets.keeper.fleet import NOW, Fleet, id_of, name_of
 
+REMOVED = leaving.REMOVED
 MINUTES = timedelta(minutes=1)
 
 
@@ -177,10 +179,37 @@ OLD: list[tuple[str, Fleet, list[Action]]] = [
     ),
 ]
 
+LEFT: list[tuple[str, Fleet, list[Action]]] = [
+    (
+        "no new jobs, and no end of those there are",
+        Fleet(2).busy(1).removed(),
+        [drain(0, REMOVED), drain(1, REMOVED)],
+    ),
+    ("drained already", Fleet(2).busy(1).drained(REMOVED, 0, 1).removed(), []),
+    ("drained by a person", Fleet(1).drained("kim", 0).removed(), []),
+    (
+        "not even a silent one is ended",
+        Fleet(1).busy(0).silent(500, 0).removed(),
+        [drain(0, REMOVED)],
+    ),
+    ("before it is live", Fleet(1).removed().but(settled=False), [drain(0, REMOVED)]),
+    (
+        "its instance has ended",
+        Fleet(1).state("terminated", 0).removed(),
+        [Remove(name_of(0), id_of(0))],
+    ),
+    ("one that starts", Fleet(0).launch(0, MINUTES).removed(), []),
+    ("with all of the cluster", Fleet(1).removed().but(ends_at=NOW), [drain(0, DELETED)]),
+    ("it came back", Fleet(1).drained(REMOVED, 0), [Resume(name_of(0))]),
+]
+
 
 @pytest.mark.parametrize(
     ("fleet", "actions"),
-    [pytest.param(fleet, actions, id=id) for id, fleet, actions in LOST + BOOTS + SIZES + OLD],
+    [
+        pytest.param(fleet, actions, id=id)
+        for id, fleet, actions in LOST + BOOTS + SIZES + OLD + LEFT
+    ],
 )
 def test_one_round_of_a_fleet(fleet: Fleet, actions: list[Action]) -> None:
     assert decide(fleet.view) == actions

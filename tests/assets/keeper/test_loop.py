@@ -4,7 +4,7 @@ import ast
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -100,6 +100,7 @@ class Programs:
         self.fleet = fleet
         self.jobs: list[tuple[str, str]] = []
         self.ran: list[str] = []
+        self.eligible = "N/A"
         self.down = False
 
     def __call__(self, command: Sequence[str], text: str) -> str:
@@ -115,7 +116,7 @@ class Programs:
             )
         if command[0] == "squeue":
             return "".join(
-                f"{id:<24}{state:<16}{'N/A':<24}{'N/A':<24}{'1-0':<24}{'(null)':<64}\n"
+                f"{id:<24}{state:<16}{self.eligible:<24}{'N/A':<24}{'1-0':<24}{'(null)':<64}\n"
                 for id, state in self.jobs
             )
         self.ran.append(" ".join(command))
@@ -136,13 +137,14 @@ class World:
         self.cloud, self.programs = Cloud(fleet), Programs(fleet)
         self.silent: set[str] = set()
         self.path, self.seconds = path, 0.0
+        self.apply: Apply = Live()
         self.restart()
 
     def restart(self) -> None:
         self.keeper = Keeper(
             self.cloud,
             Slurm(self.programs),
-            Live(),
+            self.apply,
             Probe(lambda node: node.name not in self.silent),
             Journal(self.path / "replacements.jsonl"),
             clock=lambda: self.seconds,
@@ -276,6 +278,79 @@ def test_the_command_of_a_deletion_gives_jobs_time_from_its_age(world: World) ->
     )
     world.cloud.values["command"] = ("nonsense", NOW)
     assert world.rounds()["step"] != "drain"
+
+
+class Asked(Apply):
+    """Notes which documents it is asked to apply."""
+
+    live = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wanted: list[str] = []
+
+    def step(self, wanted: str, now: datetime) -> bool:
+        self.wanted.append(wanted)
+        return False
+
+
+WITHOUT = json.dumps({"schema": 1, "cluster": "kait", "queues": {}})
+
+
+@pytest.mark.parametrize(
+    ("change", "phase"),
+    [
+        (lambda world: world.fleet.busy(1, 2), "failed"),
+        (lambda world: world.cloud.down.add("instances"), "applying"),
+        (lambda world: setattr(world.programs, "down", True), "applying"),
+    ],
+    ids=["busy", "instances unseen", "nodes unseen"],
+)
+def test_a_document_without_a_queue_whose_nodes_may_have_jobs_is_not_applied(
+    world: World, change: Callable[[World], object], phase: str
+) -> None:
+    world.apply = asked = Asked()
+    world.restart()
+    world.cloud.values["fleet"] = (WITHOUT, NOW)
+    change(world)
+    status = world.rounds(2)
+    assert status["phase"] == phase
+    assert asked.wanted == []
+    if phase == "failed":
+        assert (status["step"], status["reason"], status["remedy"]) == (
+            "queues",
+            "queue train is removed while 2 of its nodes have jobs",
+            "an update ends no job: drain those nodes, wait until they have no jobs, deploy again",
+        )
+        assert [ran for ran in world.programs.ran if "state=down" in ran] == []
+
+
+def test_a_document_without_a_queue_that_has_no_jobs_is_applied(world: World) -> None:
+    world.apply = asked = Asked()
+    world.restart()
+    world.cloud.values["fleet"] = (WITHOUT, NOW)
+    world.rounds()
+    assert asked.wanted == [document.generation(WITHOUT)]
+    drained = [ran for ran in world.programs.ran if "state=drain reason=trainshed: queue" in ran]
+    assert len(drained) == 4
+
+
+@pytest.mark.parametrize(
+    ("seconds", "spared"), [(120, True), (4, True), (3, False), (-1, False)], ids=str
+)
+def test_a_requeued_job_is_spared_its_two_minutes_once(
+    world: World, seconds: int, spared: bool
+) -> None:
+    world.programs.jobs = [("7", "COMPLETING")]
+    slurm = Slurm(world.programs)
+    actor = Actor(slurm, world.cloud, Journal(world.path / "r"), lambda told, **more: None)
+    actor.act(world.fleet.view, [Remove(name_of(1), id_of(1))])
+    world.programs.ran.clear()
+    eligible = (NOW + timedelta(seconds=seconds)).astimezone().strftime("%Y-%m-%dT%H:%M:%S")
+    world.programs.jobs = [("7", "PENDING")]
+    world.programs.eligible = eligible
+    actor.act(world.fleet.view, [])
+    assert world.programs.ran == ["scontrol update jobid=7 starttime=now+3"] * spared
 
 
 def acted(world: World, *actions: Any, **changes: Any) -> list[str]:

@@ -138,3 +138,9 @@ def test_a_program_that_fails_hangs_or_is_missing_is_told(monkeypatch: pytest.Mo
 )
 def test_a_nodes_name_has_its_instance_in_it(name: str, id: str | None) -> None:
     assert instance_of(name) == id
+
+
+def test_a_requeued_job_is_spared_its_two_minutes_but_for_three_seconds() -> None:
+    programs = Programs()
+    Slurm(programs).start_soon("7")
+    assert programs.ran == [("scontrol", "update", "jobid=7", "starttime=now+3")]

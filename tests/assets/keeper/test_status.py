@@ -192,3 +192,10 @@ def test_a_status_fits_its_parameter_and_keeps_the_worst() -> None:
     made = status(fleet)
     assert len(json.dumps({**made, "at": NOW.isoformat(timespec="seconds")})) <= 4000
     assert [node["node"] for node in made["nodes"]][:3] == [name_of(n) for n in range(3)]
+
+
+def test_a_queue_that_left_is_told_with_every_node_that_has_jobs() -> None:
+    fleet = Fleet(5).busy(0, 1, 2).drained("kim", 1).silent(300, 2).drained("kim", 3)
+    counts = status(fleet.state("terminated", 4).removed())["queues"]["train"]
+    assert (counts["desired"], counts["busy"], counts["idle"]) == (0, 3, 0)
+    assert status(Fleet(1).state("shutting-down", 0).removed())["queues"] == {}

@@ -131,3 +131,102 @@ def test_another_cluster_name_is_refused(fleet: Account) -> None:
         "ClusterName cannot change to other; this resource is trainshed-slurm-fleet/kait: "
         "keep the name, or make a new cluster beside this one"
     )
+
+
+EMPTY = document(nodes="none")
+DRAINED = {"train": {"busy": 0, "idle": 0, "draining": 4}}
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [{"busy": 2, "idle": 2}, {"busy": 2, "idle": 0, "draining": 4}],
+    ids=["in service", "draining"],
+)
+def test_a_queue_with_jobs_is_not_removed_and_nothing_is_changed(
+    fleet: Account, counts: dict[str, int]
+) -> None:
+    fleet.ec2.stop_instances(InstanceIds=[fleet.head])
+    fleet.put("command", {})
+    fleet.publish(document(), "ready", queues={"train": counts})
+    refused = request(fleet, "Update", EMPTY, document())
+    fleet.calls.clear()
+    assert refused.refusal() == (
+        "queue train is removed while 2 of its nodes have jobs: drain them "
+        "(scontrol update nodename=train-… state=drain reason=removal), wait until they are "
+        "idle, then deploy again"
+    )
+    assert set(fleet.calls) == {"GetParameter"}
+    assert fleet.group()["DesiredCapacity"] == 4
+
+
+def test_a_removed_queue_is_emptied_before_cloudformation_deletes_its_group(
+    fleet: Account,
+) -> None:
+    change = update(fleet, EMPTY, document())
+    assert len(fleet.instances()) == 4
+    fleet.publish(EMPTY, "ready", queues={"train": {"busy": 0, "idle": 1, "draining": 3}})
+    assert change.poll() == {"IsComplete": False}
+    assert len(fleet.instances()) == 4
+    fleet.publish(EMPTY, "ready", queues=DRAINED)
+    assert change.poll() == {"IsComplete": False}
+    assert fleet.group()["DesiredCapacity"] == 0
+    fleet.publish(EMPTY, "ready", queues={})
+    assert change.poll()["IsComplete"]
+    assert fleet.instances() == []
+
+
+def test_nodes_of_a_removed_queue_that_the_keeper_does_not_tell_of_are_waited_for(
+    fleet: Account,
+) -> None:
+    change = update(fleet, EMPTY, document())
+    fleet.publish(EMPTY, "ready", queues={})
+    assert change.poll() == {"IsComplete": False}
+    assert len(fleet.instances()) == 4
+    left = ", ".join(f"{id} (InService)" for id in fleet.instances())
+    assert change.failure(minutes=46) == (
+        f"the queue is removed, and after 46 minutes these are still there: {left}; "
+        "deploy again once they are gone"
+    )
+
+
+@pytest.mark.parametrize("by_keeper", [True, False], ids=["before", "after it was applied"])
+def test_a_job_that_came_in_between_fails_the_removal(fleet: Account, by_keeper: bool) -> None:
+    change = update(fleet, EMPTY, document())
+    reason = "queue train is removed while 1 of its nodes have jobs"
+    busy = {"train": {"busy": 1, "idle": 0, "draining": 4}}
+    if by_keeper:
+        fleet.publish(EMPTY, "failed", step="queues", reason=reason, queues=busy)
+    else:
+        fleet.publish(EMPTY, "ready", queues=busy)
+    assert reason in change.failure()
+    assert len(fleet.instances()) == 4
+
+
+def test_the_rollback_of_a_removal_fills_the_queue_again(fleet: Account) -> None:
+    change = update(fleet, EMPTY, document())
+    fleet.publish(EMPTY, "ready", queues=DRAINED)
+    change.poll()
+    back = update(fleet, document(), EMPTY)
+    assert fleet.group()["DesiredCapacity"] == 4
+    fleet.publish(document(), "ready")
+    assert back.poll()["IsComplete"]
+
+
+def test_the_rollback_of_a_new_queue_empties_it(fleet: Account) -> None:
+    back = update(fleet, EMPTY, document())
+    fleet.publish(EMPTY, "waiting", queues=DRAINED)
+    back.poll()
+    assert back.poll()["IsComplete"]
+    assert fleet.instances() == []
+
+
+def test_a_removed_queue_whose_group_is_gone_or_empty_is_no_obstacle(
+    account: Account,
+) -> None:
+    change = update(account, EMPTY, document())
+    account.publish(EMPTY, "ready", queues={})
+    assert change.poll()["IsComplete"]
+    account.autoscaling.delete_auto_scaling_group(
+        AutoScalingGroupName="kait-train", ForceDelete=True
+    )
+    assert change.poll()["IsComplete"]

@@ -9,8 +9,9 @@ import pytest
 
 from .lab import QUEUE, FleetLab, Node
 
-# Dozens of boots: make test-slurm-all has them.
-collect_ignore = [] if os.environ.get("TRAINSHED_SWEEP") else ["test_interrupted.py"]
+# Minutes of boots: make test-slurm-all has them.
+_LONG = ["test_interrupted.py", "test_power_on.py"]
+collect_ignore = [] if os.environ.get("TRAINSHED_SWEEP") else _LONG
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,9 @@ start_munge() {
 start_mariadb() {
   local data=/var/spool/mysql socket=/run/mysqld/mysqld.sock
   chown mysql: /run/mysqld
+  # Labs share the host's /tmp and have equal process ids, of which temporary tables are named.
+  export TMPDIR=/var/spool/mysql-tmp
+  install -d -o mysql -g mysql "$TMPDIR"
   if [[ ! -d $data/mysql ]]; then
     mkdir -p "$data"
     chown mysql: "$data"

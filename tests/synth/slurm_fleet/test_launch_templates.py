@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+import aws_cdk as cdk
 import pytest
 
 from trainshed.config import (
@@ -176,6 +177,24 @@ def test_metadata_need_a_token_and_tell_the_tags(plain: Any) -> None:
     }
     assert plain.template_data(NODES)["MetadataOptions"] == options
     assert plain.properties("AWS::EC2::Instance")["MetadataOptions"] == options
+
+
+@pytest.mark.parametrize("key", ["Cost Center", "cost/center", "_index"])
+def test_a_tag_that_metadata_cannot_tell_is_none_that_stops_a_launch(
+    key: str, build: Build, record: Record
+) -> None:
+    made = build(record(), tags={key: "physics"})
+    nodes = made.template_data(NODES)["MetadataOptions"]
+    head = made.properties("AWS::EC2::Instance")["MetadataOptions"]
+    assert nodes["InstanceMetadataTags"] == head["InstanceMetadataTags"] == "disabled"
+    assert nodes["HttpTokens"] == head["HttpTokens"] == "required"
+
+
+def test_tags_of_the_whole_app_count_for_metadata_too(build: Build, record: Record) -> None:
+    app = cdk.App()
+    cdk.Tags.of(app).add("Cost Center", "physics")
+    made = build(record(), app=app)
+    assert made.template_data(NODES)["MetadataOptions"]["InstanceMetadataTags"] == "disabled"
 
 
 def test_the_root_disk_is_encrypted_and_as_the_record_says(build: Build, record: Record) -> None:
