@@ -9,7 +9,7 @@ set -euo pipefail
 
 readonly HOST_PACKAGES=(
   slurmctld slurmd slurmdbd slurm-client slurm-wlm-basic-plugins slurm-wlm-mysql-plugin
-  munge mariadb-server mariadb-client iproute2 libpmix2 mmdebstrap util-linux
+  munge mariadb-server mariadb-client iproute2 libpmix2 mmdebstrap openssl util-linux
   user-mode-linux systemd-container dnsmasq-base e2fsprogs
 )
 readonly ROOT_PACKAGES=(

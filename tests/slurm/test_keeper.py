@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from assets.node.keeper.slurm import Slurm
 from tests.slurm.keeper_fleet import KeptFleet
 from tests.slurm.lab.machines import Lab, wait_until
 
@@ -148,6 +150,33 @@ def test_aws_that_does_not_answer_costs_no_node(fleet: KeptFleet) -> None:
     fleet.round()
     assert fleet.cloud.events == []
     assert fleet.cloud.status["phase"] == "ready"
+
+
+def test_a_requeued_job_is_not_lost_on_the_nodes_that_have_just_ended_it(fleet: KeptFleet) -> None:
+    job = fleet.submit("-N3", script=SLEEPER)
+    fleet.cluster.wait_output("bob", job, "start 0")
+    slurm = Slurm(fleet._run)
+    slurm.requeue(job)
+    wait_until(lambda: fleet.cluster.job(job, "%T") == "PENDING", "the requeue")
+    slurm.start_soon(job)
+    fleet.cluster.wait_output("bob", job, "start 1")
+
+
+def test_a_queue_that_leaves_the_document_gets_no_job_and_ends_none(fleet: KeptFleet) -> None:
+    job = fleet.submit("-N1", script=SLEEPER)
+    there = fleet.cloud.values["fleet"]
+    without = {**json.loads(there[0]), "queues": {}}
+    fleet.cloud.values["fleet"] = (json.dumps(without), datetime.now(UTC))
+    serving = ("sinfo", "-hN", "-p", "trainshed", "-t", "idle,alloc", "-o", "%N")
+    fleet.until(lambda: fleet.head.run(*serving) == "", "the drain of every node")
+    told = fleet.until(lambda: fleet.cloud.status["queues"]["train"]["draining"] == 3, "its status")
+    assert told and fleet.cloud.status["queues"]["train"]["busy"] == 1
+    assert fleet.cluster.job(job, "%T") == "RUNNING"
+    assert fleet.cloud.events == []
+    fleet.cloud.values["fleet"] = there
+    fleet.until(lambda: len(fleet.head.run(*serving).split()) == 3, "three serving nodes")
+    stop_jobs(fleet)
+    fleet.cluster.wait_state(job, "COMPLETED")
 
 
 def test_outdated_nodes_are_replaced_when_idle_one_at_a_time(fleet: KeptFleet) -> None:

@@ -73,7 +73,7 @@ def steps(document: Mapping[str, Any], node: Node) -> list[Step]:
         *_secrets_and_storage(document, node),
         *(_head(document) if node.role == "head" else ()),
         *(_compute(document, node) if node.role == "compute" else ()),
-        *(_login() if node.role == "login" else ()),
+        *(_login(document) if node.role == "login" else ()),
         _resume(document),
         Step(
             "agent",
@@ -172,7 +172,7 @@ def _head(document: Mapping[str, Any]) -> Iterator[Step]:
         "see the volume in the EC2 console: it must be in the head node's zone and free",
     )
     # sacctmgr reads slurm.conf too.
-    yield Step("slurm-files", ("slurm_files.sh", FILES_DIR), "see /etc/slurm")
+    yield _slurm_files(document)
     database = document["accounting"]
     external = (
         (
@@ -250,10 +250,15 @@ def _compute(document: Mapping[str, Any], node: Node) -> Iterator[Step]:
     yield _watch(host, node.name)
 
 
-def _login() -> Iterator[Step]:
-    yield Step("slurm-files", ("slurm_files.sh", FILES_DIR), "see /etc/slurm")
+def _login(document: Mapping[str, Any]) -> Iterator[Step]:
+    yield _slurm_files(document)
     yield Step("metadata", ("restrict_imds.sh",), "see iptables -S")
     yield _watch()
+
+
+def _slurm_files(document: Mapping[str, Any]) -> Step:
+    containers = ("containers",) if document["containers"] else ()
+    return Step("slurm-files", ("slurm_files.sh", FILES_DIR, *containers), "see /etc/slurm")
 
 
 def _resume(document: Mapping[str, Any]) -> Step:
