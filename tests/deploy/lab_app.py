@@ -22,7 +22,7 @@ def _cgroup_conf(policy: SlurmPolicy) -> str:
 document.SLURM_VERSION = SLURM_VERSION
 files._YEAR, files._MONTH = (int(part) for part in SLURM_VERSION.split("."))
 vars(files).update(
-    BareCluster=functools.partial(BareCluster, prolog=None, health_check=None),
+    BareCluster=functools.partial(BareCluster, prolog=None, task_prolog=None, health_check=None),
     cgroup_conf=_cgroup_conf,
 )
 

@@ -186,7 +186,13 @@ class KeptFleet:
         version = self.cluster.version
         # The scripts of a real node are in tests/slurm/fleet.
         bare = BareCluster(
-            "kait", "head", slurm_version=version, extra=extra, prolog=None, health_check=None
+            "kait",
+            "head",
+            slurm_version=version,
+            extra=extra,
+            prolog=None,
+            task_prolog=None,
+            health_check=None,
         )
         return slurm_conf(self.policy, [GROUP], bare)
 

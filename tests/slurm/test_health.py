@@ -82,10 +82,11 @@ def conf_with_checks(policy: SlurmPolicy, version: tuple[int, int]) -> str:
         configless=False,
         slurm_version=version,
         prolog="/etc/slurm/prolog.sh",
+        task_prolog=None,
         health_check="/etc/slurm/health_program.sh",
         extra=LAB_SETTINGS,
     )
-    minutely, often = "HealthCheckInterval=60\n", "HealthCheckInterval=5\n"
+    minutely, often = "HealthCheckInterval=65\n", "HealthCheckInterval=5\n"
     conf = slurm_conf(policy, [COMPUTE], fleet)
     assert minutely in conf
     return conf.replace(minutely, often)

@@ -27,6 +27,7 @@ def joined(lab: Lab, more: str = "", topology: str = "") -> Cluster:
         "head",
         configless=False,
         prolog=None,
+        task_prolog=None,
         health_check=None,
         slurm_version=cluster.version,
         extra=extra,

@@ -34,6 +34,9 @@ class BareCluster:
         log_dir: Where the daemons log.
         configless: Nodes fetch their files from slurmctld.
         prolog: Script that each node of a job runs before it. None: there is none.
+        task_prolog: Script whose output becomes the environment of a task: what NCCL and EFA need
+            on its node. None: there is none.
+        reboot_program: What ``scontrol reboot`` runs on a node. None: it cannot reboot nodes.
         health_check: Program that every node runs each minute, whatever its state; that a silent
             node is noticed rests on it. None: there is none.
         checks_partition: Partition of trainshed's own jobs, over every node; root alone sees it
@@ -49,6 +52,8 @@ class BareCluster:
     log_dir: str = "/var/log/slurm"
     configless: bool = True
     prolog: str | None = "/opt/trainshed/current/health/prolog.sh"
+    task_prolog: str | None = "/opt/trainshed/current/task_prolog.sh"
+    reboot_program: str | None = "/usr/sbin/reboot"
     health_check: str | None = "/opt/trainshed/current/health/health_program.sh"
     checks_partition: str | None = CHECKS_PARTITION
     slurm_version: tuple[int, int] = (23, 11)
@@ -199,7 +204,12 @@ def _daemon_settings(
 
 
 def _checks(cluster: BareCluster) -> list[Setting]:
-    settings: list[Setting] = [("Prolog", cluster.prolog)] if cluster.prolog else []
+    programs = {
+        "Prolog": cluster.prolog,
+        "TaskProlog": cluster.task_prolog,
+        "RebootProgram": cluster.reboot_program,
+    }
+    settings: list[Setting] = [(key, program) for key, program in programs.items() if program]
     if cluster.health_check:
         settings += [
             ("HealthCheckProgram", cluster.health_check),

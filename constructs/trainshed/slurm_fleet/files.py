@@ -66,7 +66,7 @@ def bare_cluster(fleet: Fleet, cluster_name: str, *, extra: bool = True) -> Bare
         extra: With the settings that the record adds.
     """
     more = fleet.slurm.extra_slurm_settings
-    own_prolog = any(key.lower() == "prolog" for key in more)
+    own = {key.lower() for key in more}
     made = BareCluster(
         name=cluster_name,
         # slurmctld looks for its host name among the controllers; the address follows it.
@@ -76,7 +76,12 @@ def bare_cluster(fleet: Fleet, cluster_name: str, *, extra: bool = True) -> Bare
         slurm_version=(_YEAR, _MONTH),
         extra=more if extra else {},
     )
-    return replace(made, prolog=None) if own_prolog else made
+    return replace(
+        made,
+        prolog=None if "prolog" in own else made.prolog,
+        task_prolog=None if "taskprolog" in own else made.task_prolog,
+        reboot_program=None if "rebootprogram" in own else made.reboot_program,
+    )
 
 
 def _expected(

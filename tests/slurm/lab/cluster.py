@@ -80,7 +80,9 @@ def bare_conf(
     # Where nodes join by themselves the policy says what becomes of a silent one.
     left_out = {"SlurmdTimeout"} if joining else set()
     extra = {key: value for key, value in LAB_SETTINGS.items() if key not in left_out}
-    cluster = BareCluster("kait", "head", configless=False, slurm_version=version, extra=extra)
+    cluster = BareCluster(
+        "kait", "head", configless=False, task_prolog=None, slurm_version=version, extra=extra
+    )
     return slurm_conf(policy, groups, cluster)
 
 

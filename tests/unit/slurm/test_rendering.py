@@ -171,7 +171,11 @@ def test_a_job_whose_prolog_fails_is_not_held_and_nodes_are_looked_at() -> None:
     assert "SchedulerParameters=nohold_on_prolog_fail\n" in text
     assert "Prolog=/opt/trainshed/current/health/prolog.sh\n" in text
     assert "HealthCheckInterval=65\nHealthCheckNodeState=ANY\n" in text
-    bare = slurm_conf(HARDENED, [COMPUTE], replace(HEAD, prolog=None, health_check=None))
+    assert "TaskProlog=/opt/trainshed/current/task_prolog.sh\n" in text
+    assert "RebootProgram=/usr/sbin/reboot\n" in text
+    without = replace(HEAD, prolog=None, task_prolog=None, reboot_program=None, health_check=None)
+    bare = slurm_conf(HARDENED, [COMPUTE], without)
+    assert "RebootProgram" not in bare
     assert "Prolog" not in bare and "HealthCheck" not in bare and "nohold" not in bare
 
 
