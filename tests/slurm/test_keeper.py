@@ -167,14 +167,16 @@ def test_a_queue_that_leaves_the_document_gets_no_job_and_ends_none(fleet: KeptF
     there = fleet.cloud.values["fleet"]
     without = {**json.loads(there[0]), "queues": {}}
     fleet.cloud.values["fleet"] = (json.dumps(without), datetime.now(UTC))
-    serving = ("sinfo", "-hN", "-p", "trainshed", "-t", "idle,alloc", "-o", "%N")
-    fleet.until(lambda: fleet.head.run(*serving) == "", "the drain of every node")
-    told = fleet.until(lambda: fleet.cloud.status["queues"]["train"]["draining"] == 3, "its status")
-    assert told and fleet.cloud.status["queues"]["train"]["busy"] == 1
+
+    def counts() -> tuple[int, ...]:
+        told = fleet.cloud.status["queues"]["train"]
+        return tuple(told[key] for key in ("desired", "busy", "idle", "draining"))
+
+    fleet.until(lambda: counts() == (0, 1, 0, 3), "the drain of every node")
     assert fleet.cluster.job(job, "%T") == "RUNNING"
     assert fleet.cloud.events == []
     fleet.cloud.values["fleet"] = there
-    fleet.until(lambda: len(fleet.head.run(*serving).split()) == 3, "three serving nodes")
+    fleet.until(lambda: counts() == (3, 1, 2, 0), "three serving nodes")
     stop_jobs(fleet)
     fleet.cluster.wait_state(job, "COMPLETED")
 

@@ -22,6 +22,11 @@ SCRIPTS = Path(__file__).resolve().parents[1]
 CONFIG = Path("/etc/trainshed")
 LOGS = Path("/var/log/trainshed")
 PROGRESS = Path("/run/trainshed/steps.json")
+DOCUMENT = Step(
+    "document",
+    (),
+    "see /etc/trainshed/fleet.json on the node; a queue that was taken away has no nodes any more",
+)
 
 
 class StepError(Exception):
@@ -82,6 +87,19 @@ def run_step(step: Step) -> None:
         raise StepError(step, done.stdout)
 
 
+def planned(node: Node) -> list[Step]:
+    """Return the steps that the fleet document says.
+
+    Raises:
+        StepError: It cannot be used, or has no such queue.
+    """
+    try:
+        return steps(json.loads((CONFIG / "fleet.json").read_text()), node)
+    except (KeyError, TypeError, ValueError) as error:
+        told = str(error) if type(error) is ValueError else f"the fleet document: {error!r}"
+        raise StepError(DOCUMENT, told) from error
+
+
 def run(all_steps: Sequence[Step], progress: Progress) -> None:
     """Run the steps in their order, up to the first that fails."""
     for index, step in enumerate(all_steps):
@@ -107,9 +125,8 @@ def main(arguments: Sequence[str], variables: Mapping[str, str]) -> int:
         variables["TRAINSHED_INSTANCE_TYPE"],
     )
     cluster, region = variables["TRAINSHED_CLUSTER"], variables["TRAINSHED_REGION"]
-    document = json.loads((CONFIG / "fleet.json").read_text())
-    all_steps = steps(document, node)
     try:
+        all_steps = planned(node)
         run(all_steps, Progress(PROGRESS, [step.name for step in all_steps]))
     except StepError as failed:
         record = FailedBoot.of(node, failed.step, failed.output)

@@ -12,6 +12,8 @@ from .plan import Node, Step
 
 _TAIL = 1500
 _REASON = 300
+# Systems Manager user guide "Parameter tiers", read 2026-11-29: 4 KB for a standard parameter.
+_MOST_CHARACTERS = 4000
 
 
 @dataclass(frozen=True)
@@ -59,10 +61,22 @@ class FailedBoot:
             at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         )
 
+    def written(self) -> str:
+        """Return the value of its parameter, with as much of the tail as there is room for."""
+        row = asdict(self)
+        while (over := len(text := _json(row)) - _MOST_CHARACTERS) > 0 and row["tail"]:
+            row["tail"] = row["tail"][-(-over // 6) :]  # a character takes six at most
+        return text
+
+
+def _json(row: dict[str, object]) -> str:
+    # Systems Manager refuses a value with two opening braces, as if it named another parameter.
+    return json.dumps(row).replace("{{", "{\\u007b")
+
 
 def publish(record: FailedBoot, cluster: str, region: str) -> None:
     """Write the record to its SSM parameter; a failure of that is told and no more."""
-    arguments = ["--type", "String", "--overwrite", "--value", json.dumps(asdict(record))]
+    arguments = ["--type", "String", "--overwrite", "--value", record.written()]
     _ssm("put-parameter", record.instance_id, cluster, region, *arguments)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import tempfile
@@ -142,11 +143,30 @@ class Apply:
                 for path in Path(new).iterdir()
             )
             if not same:
+                self._keep_partitions(_partitions(places.slurm) - _partitions(Path(new)))
                 script = str(places.scripts / "reconfigure.sh")
                 self._must("slurm.conf", script, new, str(places.slurm))
         accounts, policy = places.scripts / "slurm_accounts.py", places.files / "policy.json"
         # Once more, since new partitions may have made resources known.
         self._must("accounts", "/usr/bin/python3", str(accounts), "apply", str(policy))
+
+    def _keep_partitions(self, leaving: set[str]) -> None:
+        """Refuse to take a partition away that jobs run in: Slurm ends them as NODE_FAIL."""
+        if not leaving:
+            return
+        names = ",".join(sorted(leaving))
+        code, said = self._run(
+            ("squeue", "--all", "--noheader", "-p", names, "-t", "RUNNING,SUSPENDED", "-o", "%i")
+        )
+        if code:
+            raise ApplyError("partitions", said[-600:], "it is tried again in 5 minutes")
+        if said:
+            raise ApplyError(
+                "partitions",
+                f"partition {names} is removed while {len(said.split())} jobs run in it",
+                f"an update ends no job: scontrol update partitionname={min(leaving)} state=drain, "
+                "wait until they have ended, deploy again",
+            )
 
     def _must(self, step: str, *command: str) -> None:
         code, said = self._run(command)
@@ -156,3 +176,12 @@ class Apply:
                 said[-600:] or f"{command} ended with {code}",
                 "mend the policy and deploy again; until then the cluster runs as before",
             )
+
+
+def _partitions(folder: Path) -> set[str]:
+    """Return the names of the partitions that a slurm.conf has."""
+    try:
+        text = (folder / "slurm.conf").read_text()
+    except OSError:
+        return set()
+    return set(re.findall(r"(?mi)^\s*PartitionName=([^\s,]+)", text)) - {"DEFAULT"}

@@ -133,9 +133,12 @@ import json, sys, time
 instance_id, role, queue, step, remedy = sys.argv[1:]
 tail = open("/var/log/trainshed/bootstrap.log", errors="replace").read()[-1500:]
 name = f"{queue}-{instance_id.removeprefix('i-')}" if role == "compute" else role
-print(json.dumps({"schema": 1, "instance_id": instance_id, "role": role, "queue": queue, "node": name,
-    "step": step, "reason": (tail.strip().splitlines() or ["no message"])[-1], "remedy": remedy,
-    "tail": tail, "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}))
+record = {"schema": 1, "instance_id": instance_id, "role": role, "queue": queue, "node": name,
+    "step": step, "reason": (tail.strip().splitlines() or ["no message"])[-1][-300:], "remedy": remedy,
+    "tail": tail, "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+while len(json.dumps(record)) > 4000:  # a parameter has 4 KB, and a character may take six
+    record["tail"] = record["tail"][50:]
+print(json.dumps(record).replace("{{", "{ {"))
 RECORD
   aws ssm put-parameter --region "$REGION" --type String --overwrite --output text \
     --name "/trainshed/$CLUSTER/slurm/nodes/$instance_id" \

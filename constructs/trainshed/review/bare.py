@@ -22,7 +22,7 @@ _NEW_QUEUE = (Effect.LIVE, "A new queue; the others run on.")
 _NO_QUEUE = (
     Effect.REPLACES_NODES,
     "Its nodes go. While one has jobs the deployment is refused, and nothing is changed: drain "
-    "them before. Jobs that still wait for it have no partition any more.",
+    "them before. Jobs that wait in its own partition end with it.",
 )
 _HEAD_STARTS = (
     Effect.LIVE,

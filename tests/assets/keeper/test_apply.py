@@ -125,3 +125,45 @@ def test_a_boot_that_does_not_end_well_is_told(head: Head) -> None:
     head.result = "exit-code"
     with pytest.raises(ApplyError, match="the head node's boot does not end well"):
         apply.step(WANTED, NOW)
+
+
+PARTITIONS = "PartitionName=DEFAULT State=UP\nPartitionName=train Nodes=x\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason", "remedy"),
+    [
+        (
+            (0, "7\n8_1"),
+            "partition a,train is removed while 2 jobs run in it",
+            "an update ends no job: scontrol update partitionname=a state=drain, "
+            "wait until they have ended, deploy again",
+        ),
+        ((1, "connect failure"), "connect failure", "it is tried again in 5 minutes"),
+    ],
+    ids=["jobs run", "nobody knows"],
+)
+def test_a_partition_that_jobs_run_in_is_not_taken_away(
+    head: Head, answer: tuple[int, str], reason: str, remedy: str
+) -> None:
+    (head.places.slurm / "slurm.conf").write_text(PARTITIONS + "partitionname=a Nodes=x\n")
+    fetched(head)
+    head.answers["squeue"] = answer
+    apply = Apply(head.places, head)
+    with pytest.raises(ApplyError) as refused:
+        apply.step(WANTED, NOW)
+    assert (refused.value.step, refused.value.reason, refused.value.remedy) == (
+        *("partitions", reason),
+        remedy,
+    )
+    assert head.ran == ["squeue"]
+    head.answers.clear()
+    assert apply.step(WANTED, NOW + timedelta(minutes=6))
+
+
+def test_nobody_is_asked_about_jobs_when_no_partition_leaves(head: Head) -> None:
+    (head.places.slurm / "slurm.conf").write_text(PARTITIONS)
+    fetched(head)
+    (head.places.files / "slurm.conf").write_text(f"{PARTITIONS}PartitionName=b Nodes=x\n")
+    assert Apply(head.places, head).step(WANTED, NOW)
+    assert "squeue" not in head.ran

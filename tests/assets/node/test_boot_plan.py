@@ -247,6 +247,39 @@ def test_a_record_is_short_enough_for_a_parameter_whatever_the_step_says() -> No
     assert record.FailedBoot.of(COMPUTE, Step("a", ("x",), ""), "").reason == "it said nothing"
 
 
+@pytest.mark.parametrize("output", ["\x1b[31m" * 900, "é…" * 2000, "{{" * 900], ids=ascii)
+def test_a_record_fits_its_parameter_whatever_its_characters(output: str) -> None:
+    text = record.FailedBoot.of(COMPUTE, Step("a", ("x",), "mend"), output).written()
+    assert len(text) <= 4000
+    assert "{{" not in text
+    tail = json.loads(text)["tail"]
+    assert tail and output.endswith(tail)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"queues": {"train": {}}}', "the fleet document has no queue 'debug', only train"),
+        ("{", "JSONDecodeError"),
+        ('{"queues": null}', "TypeError"),
+    ],
+    ids=["queue gone", "cut off", "of another form"],
+)
+def test_a_document_that_cannot_be_used_is_told_of_as_a_failed_boot(
+    text: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[record.FailedBoot] = []
+    monkeypatch.setattr(boot, "CONFIG", tmp_path)
+    monkeypatch.setattr(boot, "publish", lambda failed, *_: told.append(failed))
+    (tmp_path / "fleet.json").write_text(text)
+    variables = {"CLUSTER": "kait", "REGION": "us-east-2", "QUEUE": "debug"}
+    variables |= {"INSTANCE_ID": "i-0", "INSTANCE_TYPE": "g6.48xlarge"}
+    given = {f"TRAINSHED_{key}": value for key, value in variables.items()}
+    assert boot.main(["compute"], given) == 1
+    assert (told[0].step, told[0].node) == ("document", "debug-0")
+    assert reason in told[0].reason
+
+
 def test_in_a_gated_fleet_a_node_joins_held_and_is_checked() -> None:
     joins = command(COMPUTE, "slurmd", gate=True)
     assert joins[-1] == "CPUs=192 Gres=gpu:h200:8 Feature=train State=DRAIN"
