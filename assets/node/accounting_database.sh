@@ -81,6 +81,9 @@ external() {
   if [[ $password == \{* ]]; then
     password=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["password"])' <<<"$password")
   fi
+  # slurmdbd.conf has no way to quote one: it would end there, or begin a comment.
+  [[ $password != *[[:space:]\"\#\\]* ]] ||
+    fail "the password in $secret has a blank, a quote, a # or a backslash, which slurmdbd.conf cannot hold; give the user another"
   # The database that trainshed makes takes nothing but TLS, and libmariadb asks for it only when a
   # setting of it is given. It is not told Amazon's authority, so the server is not verified: the
   # database's security group lets in the head node alone.

@@ -20,6 +20,7 @@ main() {
     mkdir -p "$DIR"
     mount -o noatime "$device" "$DIR" || fail "$device cannot be mounted at $DIR"
   fi
+  grow
   install -d -m 0755 "$DIR/slurmctld" "$DIR/mysql"
   chown slurm: "$DIR/slurmctld"
   echo "state_volume: $volume is at $DIR"
@@ -104,6 +105,14 @@ make_file_system() {
   head -c 4194304 "$device" | cmp -s - <(head -c 4194304 /dev/zero) ||
     fail "$device has data on it that is no file system; it is not touched"
   mkfs.ext4 -q -L trainshed-state -E lazy_itable_init=1 "$device"
+}
+
+# A volume that was made larger has a file system of the size before. Nothing is changed otherwise.
+grow() {
+  local device said
+  device=$(findmnt --noheadings --output SOURCE "$DIR")
+  said=$(resize2fs "$device" 2>&1) ||
+    echo "state_volume: the file system does not grow to the size of $device: $said" >&2
 }
 
 main "$@"

@@ -133,7 +133,20 @@ def test_a_fleet_from_its_creation_to_its_deletion(stack: Stack) -> None:
     state = stack.head.machine.run("squeue", "-hj", job, "-o", "%T")
     assert state == "RUNNING"
 
+    queues, lab.document["queues"] = lab.document["queues"], {}
+    lab.publish()
+    with pytest.raises(handler.FleetError, match="queue train is removed while 1 of its nodes"):
+        stack.request("Update")
+    assert stack.head.machine.run("squeue", "-hj", job, "-o", "%T") == "RUNNING"
+    lab.document["queues"] = queues
+    lab.publish()
+    stack.wait(stack.request("Update"))
     stack.head.machine.run("scancel", job)
+    wait_until(lambda: stack.status()["queues"][QUEUE]["busy"] == 0, "the end of the job", 60)
+    lab.document["queues"] = {}
+    lab.publish()
+    stack.wait(stack.request("Update"))
+    assert lab.states().keys() & {node.name for node in nodes} == set()
     stack.wait(stack.request("Delete"))
     assert boot_group(lab) == []
     states = lab.ec2_states()

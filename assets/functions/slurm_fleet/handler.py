@@ -203,7 +203,24 @@ def _fill(event: Event) -> Answer:
     started = _answer(event, id, "filling")
     _forget(wanted.command)
     _head_runs(wanted)
+    # Every queue is looked at before a group is raised: CDK's framework forgets the id of a creation
+    # that fails here, so its rollback would not empty what was raised, and hang.
+    lacking = _lacking(wanted, create)
+    try:
+        for queue in lacking:
+            _log(event, "raising", queue=queue.name, nodes=str(queue.nodes))
+            _client("autoscaling").set_desired_capacity(
+                AutoScalingGroupName=queue.group, DesiredCapacity=queue.nodes, HonorCooldown=False
+            )
+    except (ClientError, HTTPClientError) as error:
+        return {**started, "Refused": f"queue {queue.name}: {type(error).__name__}: {error}"}
+    return started
+
+
+def _lacking(wanted: Wanted, create: bool) -> list[Queue]:
+    """Return the queues whose groups are to be raised now."""
     groups, now = _groups(wanted.queues), datetime.now(UTC)
+    lacking = []
     for queue in wanted.queues:
         if queue.group not in groups:
             raise FleetError(f"queue {queue.name}: its group {queue.group} is not there")
@@ -214,13 +231,9 @@ def _fill(event: Event) -> Answer:
                 "put the id of a reservation that is still to come, or active, in its place"
             )
         begun = (queue.start or now) <= now < (queue.drain or datetime.max.replace(tzinfo=UTC))
-        lacks = groups[queue.group]["DesiredCapacity"] < queue.nodes
-        if begun and lacks and state == "active":
-            _log(event, "raising", queue=queue.name, nodes=str(queue.nodes))
-            _client("autoscaling").set_desired_capacity(
-                AutoScalingGroupName=queue.group, DesiredCapacity=queue.nodes, HonorCooldown=False
-            )
-    return started
+        if begun and state == "active" and groups[queue.group]["DesiredCapacity"] < queue.nodes:
+            lacking.append(queue)
+    return lacking
 
 
 def _reservation_state(queue: Queue) -> str:
@@ -238,6 +251,8 @@ def _reservation_state(queue: Queue) -> str:
 
 
 def _look(event: Event) -> Answer:
+    if event.get("Refused"):
+        raise FleetError(event["Refused"])
     wanted, grows = parse(event["ResourceProperties"]), _grows(event)
     status = _status(wanted)
     groups = _groups(wanted.queues)

@@ -129,3 +129,66 @@ def test_sources_are_of_the_pinned_commit_or_are_not_built(
     assert words in done.stderr
     if code == 0:
         assert (tmp_path / "out/slurm-version").read_text() == "23.11\n"
+
+
+@pytest.fixture
+def database_node(tmp_path: Path) -> Path:
+    """Programs of a head node whose secret is in a file; what Python is called with is kept."""
+    fakes = fake(tmp_path / "fakes", "aws", f'cat "{tmp_path}/secret"')
+    fake(fakes, "python3", f'echo "$*" >>"{tmp_path}/calls"; exec /usr/bin/python3 "$@"')
+    # The first thing that is done with a good password; nothing more can be tried here.
+    return fake(fakes, "install", f'echo "$*" >"{tmp_path}/went-on"; exit 9')
+
+
+def external_database(fakes: Path, secret: str) -> subprocess.CompletedProcess[str]:
+    (fakes.parent / "secret").write_text(secret)
+    return run("accounting_database.sh", "r", "h", "3306", "slurm", "arn:s", "d", fakes=fakes)
+
+
+@pytest.mark.parametrize("bad", ["a b", "a#b", 'a"b', "a\\b"], ids=ascii)
+def test_a_password_that_slurmdbd_would_cut_off_is_refused(bad: str, database_node: Path) -> None:
+    done = external_database(database_node, bad)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "accounting_database: the password in arn:s has a blank, a quote, a # or a backslash, "
+        "which slurmdbd.conf cannot hold; give the user another\n",
+    )
+    assert not (database_node.parent / "went-on").exists()
+
+
+def test_a_password_is_no_argument_of_a_program(database_node: Path) -> None:
+    assert external_database(database_node, '{"password": "hunter2=!"}').returncode == 9
+    calls = (database_node.parent / "calls").read_text()
+    assert "json.load" in calls and "hunter2" not in calls
+
+
+@pytest.mark.parametrize(
+    ("code", "words"), [(0, ""), (1, "does not grow to the size of /dev/x: no")], ids=["", "not"]
+)
+def test_the_file_system_grows_with_its_volume(code: int, words: str, tmp_path: Path) -> None:
+    fakes = fake(tmp_path / "fakes", "findmnt", "echo /dev/x")
+    fake(fakes, "resize2fs", f'echo "$*" >"{tmp_path}/grown"; echo no; exit {code}')
+    for name in ("mountpoint", "install", "chown"):
+        fake(fakes, name, "")
+    fake(fakes, "sed", "echo i-0")
+    done = run("state_volume.sh", "us-east-2", "kait", "vol-1", fakes=fakes)
+    assert done.returncode == 0, done.stderr
+    assert words in done.stderr and bool(done.stderr) == bool(words)
+    assert (tmp_path / "grown").read_text() == "/dev/x\n"
+
+
+@pytest.mark.parametrize("answers", [True, False], ids=["all", "all but one"])
+def test_a_repository_of_others_that_does_not_answer_keeps_no_node_from_booting(
+    answers: bool, tmp_path: Path
+) -> None:
+    update = "" if answers else 'case "$*" in *update*) exit 100 ;; esac'
+    fakes = fake(tmp_path / "fakes", "apt-get", f'{update}\necho "$*" >>"{tmp_path}/calls"')
+    fake(fakes, "apt-cache", "echo '  Candidate: 23.11.4-1.2ubuntu5'")
+    fake(fakes, "dpkg-query", 'case "$*" in *Version*) echo 23.11.4 ;; esac')
+    fake(fakes, "mktemp", f'echo "{tmp_path}/new"')
+    for name in ("apt-mark", "systemctl", "mkdir", "chmod", "chown", "mv", "rm"):
+        fake(fakes, name, "")
+    done = run("install_packages.sh", "login", "23.11", fakes=fakes)
+    assert done.returncode == 0, done.stderr
+    assert ("going on with the repositories that answer" in done.stderr) is not answers
+    assert "install --no-install-recommends slurm-client" in (tmp_path / "calls").read_text()

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
+from assets.functions.slurm_fleet import handler
 from tests.assets.slurm_fleet.conftest import ID, PATH, Account, document, generation, request
 
 DOCUMENT = document()
@@ -135,6 +138,47 @@ def test_a_group_that_is_not_there_is_named(account: Account) -> None:
     assert request(account, "Create", document(asg="other")).refusal() == (
         "queue train: its group other is not there"
     )
+
+
+def two_queues(**changed: Any) -> str:
+    """Return a document with a queue before the others' one; keywords change the second."""
+    made = json.loads(document(**changed))
+    made["queues"]["first"] = json.loads(DOCUMENT)["queues"]["train"] | {"asg": "kait-first"}
+    return json.dumps(made, sort_keys=True)
+
+
+def test_nothing_is_raised_where_one_queue_is_refused(account: Account) -> None:
+    account.make_group("kait-first")
+    reason = request(account, "Create", two_queues(reservation_id="cr-1")).refusal()
+    assert reason.startswith("queue train: cr-1 is not there")
+    assert account.group("kait-first")["DesiredCapacity"] == 0
+
+
+def test_a_creation_that_is_cut_off_between_two_groups_can_be_rolled_back(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account.make_group("kait-first")
+    client = handler._client("autoscaling")
+    real = client.set_desired_capacity
+
+    def refuse_second(**given: Any) -> Any:
+        if given["AutoScalingGroupName"] == "kait-train":
+            error = {"Code": "ScalingActivityInProgress", "Message": "wait"}
+            raise ClientError({"Error": error}, "SetDesiredCapacity")
+        return real(**given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(client, "set_desired_capacity", refuse_second)
+        create = request(account, "Create", two_queues())
+        # With its id: the framework asks for no deletion of a creation that fails without one.
+        assert create.start()["PhysicalResourceId"] == ID
+    assert account.group("kait-first")["DesiredCapacity"] == 4
+    assert create.failure().startswith("queue train: ClientError: An error occurred (ScalingAct")
+    gone = request(account, "Delete", two_queues())
+    gone.start()
+    gone.poll()
+    assert gone.poll() == {"IsComplete": True}
+    assert account.instances("kait-first") == []
 
 
 def test_a_node_that_gives_up_ends_the_wait_with_its_step_and_remedy(account: Account) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import shutil
 import subprocess
@@ -176,10 +177,13 @@ def installed_image(work: Path, base: Path = BASE, packages: Path = PACKAGES) ->
     made_of.update(str((packages.stat().st_size, packages.stat().st_mtime_ns)).encode())
     made_of.update(repr(image_files(base)).encode())
     layer = CACHE / f"installed-{made_of.hexdigest()[:12]}"
-    if not layer.exists():
-        for old in CACHE.glob("installed-*"):
-            shutil.rmtree(old)
-        _install(bare, packages, layer)
+    # Tests run in several processes, and the first one to come makes it.
+    with (CACHE / "installed.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not layer.exists():
+            for old in CACHE.glob("installed-*"):
+                shutil.rmtree(old)
+            _install(bare, packages, layer)
     return Image((layer, *bare.layers))
 
 
