@@ -20,8 +20,8 @@ TEMPLATES = ROOT / "tests" / "golden" / "templates"
 MOST_CHARACTERS = 6144
 _KINDS = ("create", "read", "update", "delete")
 _REGION = "us-east-1"
-# A type of the old kind, whose schema names no actions: Service Authorization Reference "Amazon
-# FSx", what AWS::FSx::FileSystem's operations need, read 2026-11-29.
+# A type of the old kind, whose schema names no actions. Written from memory, to be checked against
+# the Service Authorization Reference, "Amazon FSx", and by the first deployment with these rights.
 BY_HAND: dict[str, tuple[str, ...]] = {
     "AWS::FSx::FileSystem": (
         "fsx:CreateFileSystem",

@@ -100,7 +100,7 @@ def take_away(emulator: Emulator, statement: Statement) -> None:
 def asked_by_services(emulator: Emulator) -> list[Demand]:
     """Return what AWS's services ask in the names of roles; the emulator does it by itself.
 
-    Sources, read 2026-11-29: VPC user guide "IAM role for publishing flow logs"; Lambda guide
+    Written from memory, to be checked against: VPC user guide "IAM role for publishing flow logs"; Lambda guide
     "Using Lambda with Amazon SQS", "Sending function logs"; SNS guide "Managing encryption keys";
     EventBridge Scheduler guide "Configuring a dead-letter queue".
     """

@@ -203,8 +203,8 @@ def _fill(event: Event) -> Answer:
     started = _answer(event, id, "filling")
     _forget(wanted.command)
     _head_runs(wanted)
-    # Every queue is looked at before a group is raised: CDK's framework forgets the id of a creation
-    # that fails here, so its rollback would not empty what was raised, and hang.
+    # Every queue is looked at before a group is raised: CDK's framework forgets the id of a
+    # creation that fails here, so its rollback would not empty what was raised, and hang.
     lacking = _lacking(wanted, create)
     try:
         for queue in lacking:

@@ -163,8 +163,10 @@ def test_a_creation_that_is_cut_off_between_two_groups_can_be_rolled_back(
 
     def refuse_second(**given: Any) -> Any:
         if given["AutoScalingGroupName"] == "kait-train":
-            error = {"Code": "ScalingActivityInProgress", "Message": "wait"}
-            raise ClientError({"Error": error}, "SetDesiredCapacity")
+            raise ClientError(
+                {"Error": {"Code": "ScalingActivityInProgress", "Message": "wait"}},
+                "SetDesiredCapacity",
+            )
         return real(**given)
 
     with monkeypatch.context() as patched:
