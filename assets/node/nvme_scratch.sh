@@ -20,8 +20,19 @@ main() {
     ((${#disks[@]} > 0)) || fail "this instance has no NVMe disk of its own; set nvme_dir to null"
     mount_disks "$dir" "${disks[@]}"
   fi
-  install -d -m 1777 "$dir/tmp" "$dir/enroot" "$dir/enroot/cache" "$dir/enroot/data" "$dir/enroot/tmp"
+  make_shared "$dir"
   echo "nvme_scratch: $dir has $(df -h --output=size "$dir" | tail -n 1 | tr -d ' ')"
+}
+
+# Everybody writes here, and this runs as root at each change of the fleet: with the sticky bit nobody
+# can put a link to a directory of the system in the place of one of these.
+make_shared() {
+  local dir=$1 name
+  install -d -m 1777 "$dir"
+  for name in tmp enroot enroot/cache enroot/data enroot/tmp; do
+    [[ ! -L $dir/$name ]] || fail "$dir/$name is a link, which is none of ours; see whose it is, and remove it"
+    install -d -m 1777 "$dir/$name"
+  done
 }
 
 instance_disks() {

@@ -100,9 +100,9 @@ def take_away(emulator: Emulator, statement: Statement) -> None:
 def asked_by_services(emulator: Emulator) -> list[Demand]:
     """Return what AWS's services ask in the names of roles; the emulator does it by itself.
 
-    Written from memory, to be checked against: VPC user guide "IAM role for publishing flow logs"; Lambda guide
-    "Using Lambda with Amazon SQS", "Sending function logs"; SNS guide "Managing encryption keys";
-    EventBridge Scheduler guide "Configuring a dead-letter queue".
+    Written from memory, to be checked against: VPC user guide "IAM role for publishing flow logs";
+    Lambda guide "Using Lambda with Amazon SQS", "Sending function logs"; SNS guide "Managing
+    encryption keys"; EventBridge Scheduler guide "Configuring a dead-letter queue".
     """
     foundation, cluster = STACKS
     place = f"{REGION}:{ACCOUNT}"

@@ -231,8 +231,11 @@ class KeptFleet:
         assert view is not None
         return view
 
-    def until(self, done: Any, what: str, seconds: float = 60) -> Any:
-        """Let the keeper do rounds until something is so."""
+    def until(self, done: Any, what: str, seconds: float = 100) -> Any:
+        """Let the keeper do rounds until something is so.
+
+        Not for so long that a requeued job starts by itself, after 120 s.
+        """
 
         def look() -> Any:
             self.round()
@@ -250,7 +253,7 @@ class KeptFleet:
         self.cloud.desired = max(self.cloud.desired, nodes)
         (self.work / "replacements.jsonl").unlink(missing_ok=True)
         self.restart_keeper()
-        self.until(lambda: self.idle() == nodes, f"{nodes} idle nodes", 90)
+        self.until(lambda: self.idle() == nodes, f"{nodes} idle nodes")
         self.cloud.events.clear()
 
     def idle(self) -> int:

@@ -118,7 +118,7 @@ def test_without_capacity_the_job_waits_and_the_status_says_why(fleet: KeptFleet
     assert reason.startswith("queue train has 2 of 3 nodes")
     fleet.until(lambda: fleet.cluster.job(job, "%T") == "PENDING", "the job to wait")
     fleet.cloud.capacity = 9
-    fleet.until(lambda: fleet.cluster.job(job, "%T") == "RUNNING", "the job's restart", 90)
+    fleet.until(lambda: fleet.cluster.job(job, "%T") == "RUNNING", "the job's restart")
     stop_jobs(fleet)
     fleet.until(lambda: finished(fleet, job), "the job's end")
 
@@ -192,12 +192,12 @@ def test_outdated_nodes_are_replaced_when_idle_one_at_a_time(fleet: KeptFleet) -
         assert len(serving.split()) >= 1
         return bool(fleet.cloud.status["queues"]["train"]["outdated"] == 1)
 
-    fleet.until(outdated, "two nodes of the new version", 90)
+    fleet.until(outdated, "two nodes of the new version")
     fleet.until(lambda: fleet.head.run("sinfo", "-hN", "-p", "trainshed", "-t", "drng"), "a drain")
     assert fleet.cluster.job(job, "%T") == "RUNNING"
     assert ("terminate", busy.instance.id) not in fleet.cloud.events
     stop_jobs(fleet)
-    fleet.until(lambda: fleet.idle() == 3, "three idle nodes", 90)
+    fleet.until(lambda: fleet.idle() == 3, "three idle nodes")
     assert [kind for kind, _ in fleet.cloud.events] == ["terminate"] * 3
     assert finished(fleet, job)
 
@@ -227,7 +227,7 @@ def test_at_the_end_of_a_block_jobs_are_warned_requeued_and_keep_their_limit(
     limit = ("squeue", "-hj", job, "-o", "%l")
     assert fleet.head.run(*limit) in {"10:00", "11:00"}
     # It asked to be warned longer before its end than it now has; Slurm looks every half minute.
-    wait_until(lambda: "warned" in fleet.cluster.output("bob", job), "the job's warning", 90)
+    wait_until(lambda: "warned" in fleet.cluster.output("bob", job), "the job's warning")
     fleet.shift = timedelta(minutes=9, seconds=5)
     fleet.until(lambda: fleet.cloud.desired == 0, "the last node's end")
     fleet.until(lambda: fleet.head.run(*limit) == "1-00:00:00", "its limit")

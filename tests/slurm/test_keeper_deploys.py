@@ -146,7 +146,10 @@ def test_a_fleet_from_its_creation_to_its_deletion(stack: Stack) -> None:
     lab.document["queues"] = {}
     lab.publish()
     stack.wait(stack.request("Update"))
-    assert lab.states().keys() & {node.name for node in nodes} == set()
+    for node in nodes:
+        node.machine.power_off()
+    names = {node.name for node in nodes}
+    wait_until(lambda: not lab.states().keys() & names, "Slurm to forget the nodes")
     stack.wait(stack.request("Delete"))
     assert boot_group(lab) == []
     states = lab.ec2_states()

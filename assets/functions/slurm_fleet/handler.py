@@ -205,7 +205,8 @@ def _fill(event: Event) -> Answer:
     _head_runs(wanted)
     # Every queue is looked at before a group is raised: CDK's framework forgets the id of a
     # creation that fails here, so its rollback would not empty what was raised, and hang.
-    lacking = _lacking(wanted, create)
+    lacking, short = _lacking(wanted, create)
+    started |= {"Short": "yes"} if short else {}
     try:
         for queue in lacking:
             _log(event, "raising", queue=queue.name, nodes=str(queue.nodes))
@@ -217,10 +218,10 @@ def _fill(event: Event) -> Answer:
     return started
 
 
-def _lacking(wanted: Wanted, create: bool) -> list[Queue]:
-    """Return the queues whose groups are to be raised now."""
+def _lacking(wanted: Wanted, create: bool) -> tuple[list[Queue], bool]:
+    """Return the queues whose groups are to be raised now, and whether any has too few nodes."""
     groups, now = _groups(wanted.queues), datetime.now(UTC)
-    lacking = []
+    lacking, short = [], False
     for queue in wanted.queues:
         if queue.group not in groups:
             raise FleetError(f"queue {queue.name}: its group {queue.group} is not there")
@@ -233,7 +234,8 @@ def _lacking(wanted: Wanted, create: bool) -> list[Queue]:
         begun = (queue.start or now) <= now < (queue.drain or datetime.max.replace(tzinfo=UTC))
         if begun and state == "active" and groups[queue.group]["DesiredCapacity"] < queue.nodes:
             lacking.append(queue)
-    return lacking
+        short |= len(groups[queue.group]["Instances"]) < queue.nodes
+    return lacking, bool(lacking) or short
 
 
 def _reservation_state(queue: Queue) -> str:
@@ -283,9 +285,15 @@ def _look(event: Event) -> Answer:
 
 
 def _grows(event: Event) -> bool:
-    """Tell whether there are nodes to wait for: an update without any may finish without one."""
+    """Tell whether there are nodes to wait for: an update without any may finish without one.
+
+    A rollback that brings a queue back which was not emptied has none, and its nodes may just have
+    written that their queue is gone.
+    """
     if event["RequestType"] == "Create":
         return True
+    if "Short" not in event:
+        return False
     had = {queue.group: queue.nodes for queue in _before(event)}
     new = _queues(event["ResourceProperties"]["FleetDocument"])
     return any(queue.nodes > had.get(queue.group, 0) for queue in new)

@@ -229,7 +229,7 @@ class Keeper:
         text = json.dumps(made, sort_keys=True)
         if text == memory.told and self._clock() - memory.told_at < TELL_AGAIN_SECONDS:
             return
-        whole = json.dumps({**made, "at": view.now.isoformat(timespec="seconds")})
+        whole = status.text({**made, "at": view.now.isoformat(timespec="seconds")})
         try:
             self._cloud.put_status(whole)
             memory.told, memory.told_at = text, self._clock()

@@ -85,8 +85,13 @@ def fit(status: dict[str, Any]) -> dict[str, Any]:
     return {**status, "nodes": nodes}
 
 
+def text(status: Mapping[str, Any]) -> str:
+    """Return a status document as Parameter Store takes it: a value with ``{{`` is refused."""
+    return json.dumps(status).replace("{{", "{\\u007b")
+
+
 def _size(status: Mapping[str, Any]) -> int:
-    return len(json.dumps(status))
+    return len(text(status))
 
 
 def joined(view: View, queue: Queue) -> int:

@@ -141,6 +141,8 @@ def fleet_document(fleet: Fleet, around: Surroundings, *, types: Types) -> dict[
         "head": {
             "host": names.head_host(cluster),
             "state_volume_id": around.state_volume_id,
+            # The head node lets the file system grow when this has changed.
+            "state_volume_gib": fleet.slurm.state_volume_gib,
         },
         "munge_secret_arn": around.munge_secret_arn,
         "accounting": _accounting(fleet.accounting) if fleet.accounting else None,

@@ -9,7 +9,7 @@ import pytest
 from assets.node.keeper.apply import ApplyError
 from assets.node.keeper.first_job import FirstJob
 from assets.node.keeper.slurm import Slurm
-from assets.node.keeper.status import Known, build
+from assets.node.keeper.status import Known, build, text
 from tests.assets.keeper.fleet import NOW, Fleet, id_of, name_of
 
 DONE = {"id": 1, "ids": [1], "state": "COMPLETED", "generation": "0" * 16}
@@ -199,3 +199,14 @@ def test_a_queue_that_left_is_told_with_every_node_that_has_jobs() -> None:
     counts = status(fleet.state("terminated", 4).removed())["queues"]["train"]
     assert (counts["desired"], counts["busy"], counts["idle"]) == (0, 3, 0)
     assert status(Fleet(1).state("shutting-down", 0).removed())["queues"] == {}
+
+
+def test_a_status_has_no_braces_that_parameter_store_refuses_and_still_fits() -> None:
+    fleet = Fleet(9)
+    for number in range(9):
+        fleet.failure(number, reason="{{ssm:x}}", tail="{{{{" * 400)
+    made = status(fleet)
+    written = text({**made, "at": NOW.isoformat(timespec="seconds")})
+    assert "{{" not in written and len(written) <= 4000
+    assert json.loads(written)["nodes"] == made["nodes"]
+    assert made["nodes"][0]["reason"] == "{{ssm:x}}"

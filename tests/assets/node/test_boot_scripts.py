@@ -192,3 +192,33 @@ def test_a_repository_of_others_that_does_not_answer_keeps_no_node_from_booting(
     assert done.returncode == 0, done.stderr
     assert ("going on with the repositories that answer" in done.stderr) is not answers
     assert "install --no-install-recommends slurm-client" in (tmp_path / "calls").read_text()
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    """A mounted scratch directory that everybody may write to, as an image may have it."""
+    fakes = fake(tmp_path / "fakes", "mountpoint", "")
+    fake(fakes, "systemctl", "")
+    (tmp_path / "nvme").mkdir()
+    (tmp_path / "nvme").chmod(0o777)
+    return tmp_path / "nvme"
+
+
+def test_nobody_can_take_the_place_of_a_scratch_directory(scratch: Path) -> None:
+    done = run("nvme_scratch.sh", str(scratch), fakes=scratch.parent / "fakes")
+    assert done.returncode == 0, done.stderr
+    for path in (scratch, scratch / "enroot", scratch / "enroot/cache"):
+        assert path.stat().st_mode & 0o7777 == 0o1777, path
+
+
+def test_a_link_in_scratch_opens_no_directory_of_the_system(scratch: Path) -> None:
+    system = scratch.parent / "etc"
+    system.mkdir(mode=0o755)
+    (scratch / "enroot").symlink_to(system)
+    done = run("nvme_scratch.sh", str(scratch), fakes=scratch.parent / "fakes")
+    assert (done.returncode, done.stderr) == (
+        1,
+        f"nvme_scratch: {scratch}/enroot is a link, which is none of ours; "
+        "see whose it is, and remove it\n",
+    )
+    assert system.stat().st_mode & 0o7777 == 0o755

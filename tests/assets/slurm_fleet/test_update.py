@@ -230,3 +230,12 @@ def test_a_removed_queue_whose_group_is_gone_or_empty_is_no_obstacle(
         AutoScalingGroupName="kait-train", ForceDelete=True
     )
     assert change.poll()["IsComplete"]
+
+
+def test_the_rollback_of_a_refused_removal_waits_for_no_node_and_heeds_no_record(
+    fleet: Account,
+) -> None:
+    back = update(fleet, document(), EMPTY)
+    fleet.record(fleet.instances()[0], at=datetime.now(UTC) + timedelta(seconds=1))
+    fleet.publish(document(), "waiting")
+    assert back.poll()["IsComplete"]

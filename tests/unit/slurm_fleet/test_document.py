@@ -44,7 +44,11 @@ def test_a_document_is_the_one_of_the_contract(make_fleet: MakeFleet, document: 
         "slurm_version": "23.11",
         "containers": True,
         "image": {"kernel": "7.0.0-1014-aws", "nvidia_driver": None, "efa_installer": None},
-        "head": {"host": "head.lab.trainshed.internal", "state_volume_id": "vol-0123456789abcdef0"},
+        "head": {
+            "host": "head.lab.trainshed.internal",
+            "state_volume_gib": 100,
+            "state_volume_id": "vol-0123456789abcdef0",
+        },
         "munge_secret_arn": "arn:aws:secretsmanager:us-east-1:111122223333:secret:munge",
         "accounting": None,
         "mounts": [{"path": "/fsx", "dns_name": "fs.example", "mount_name": "abc", "efa": True}],
