@@ -146,7 +146,8 @@ LOSSES = {
 }
 IN_USE = "What runs in the old one cannot move, and AWS deletes it only when it is empty."
 ENDED = {
-    "AWS::AutoScaling::AutoScalingGroup": "Its nodes are terminated at once, with their jobs.",
+    "AWS::AutoScaling::AutoScalingGroup": "Its nodes are terminated; while nodes of a queue have "
+    "jobs, the deployment is refused.",
     "AWS::EC2::Instance": "The instance is terminated, with its disks but those that are retained.",
 }
 REMOVED = {
