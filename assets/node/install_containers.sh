@@ -7,6 +7,7 @@ set -euo pipefail
 # shellcheck source=assets/node/common.sh
 source "$(dirname "$0")/common.sh"
 
+readonly POLICY=/etc/trainshed/files/policy.json
 readonly BUILT=/opt/trainshed/containers PLUGIN=/usr/local/lib/slurm/spank_pyxis.so
 readonly NEEDED=(squashfs-tools jq parallel curl zstd)
 
@@ -45,6 +46,15 @@ copy_new() {
   done
 }
 
+directories_of_users() {
+  python3 -c '
+import json, sys
+for user in json.load(open(sys.argv[1]))["users"].values():
+    if (uid := user.get("uid")) is not None:
+        for place in ("/run/enroot", f"{sys.argv[2]}/cache", f"{sys.argv[2]}/data"):
+            print(f"d {place}/user-{uid} 0700 {uid} {uid}")' "$POLICY" "$1"
+}
+
 # Images are unpacked on the node's own disks where it has some: /run and /tmp fill up.
 write_configuration() {
   local scratch=/var/lib/enroot
@@ -57,13 +67,16 @@ ENROOT_CACHE_PATH $scratch/cache/user-\$(id -u)
 ENROOT_DATA_PATH $scratch/data/user-\$(id -u)
 ENROOT_TEMP_PATH $scratch/tmp
 CONF
+  # Each user's directories are made here: in one that all may write to, another could make them
+  # first and change what runs in the containers.
   write_file /etc/tmpfiles.d/trainshed-enroot.conf 0644 root <<CONF
-d /run/enroot 1777 root root
+d /run/enroot 0755 root root
 d /run/pyxis 1777 root root
-d $scratch 1777 root root
-d $scratch/cache 1777 root root
-d $scratch/data 1777 root root
+d $scratch 0755 root root
+d $scratch/cache 0755 root root
+d $scratch/data 0755 root root
 d $scratch/tmp 1777 root root
+$(directories_of_users "$scratch")
 CONF
   systemd-tmpfiles --create /etc/tmpfiles.d/trainshed-enroot.conf
 }

@@ -12,6 +12,7 @@ main() {
   local dir=$1 source=$2@tcp:/$3 here
   here=$(dirname "$0")
   mkdir -p "$dir"
+  "$here/lustre_client.sh"
   write_entry "$source" "$dir"
   "$here/lustre_tuning.sh" "$dir"
   # A file system that cannot be reached over EFA works over TCP, slower.

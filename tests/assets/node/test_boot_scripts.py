@@ -222,3 +222,19 @@ def test_a_link_in_scratch_opens_no_directory_of_the_system(scratch: Path) -> No
         "see whose it is, and remove it\n",
     )
     assert system.stat().st_mode & 0o7777 == 0o755
+
+
+def test_an_image_with_a_lustre_client_keeps_it(tmp_path: Path) -> None:
+    fakes = fake(tmp_path / "fakes", "mount.lustre", "exit 0")
+    fake(fakes, "curl", "exit 6")
+    assert run("lustre_client.sh", fakes=fakes).returncode == 0
+
+
+def test_a_node_that_gets_no_lustre_client_says_so(tmp_path: Path) -> None:
+    fakes = fake(tmp_path / "fakes", "curl", "exit 6")
+    done = run("lustre_client.sh", fakes=fakes)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "lustre_client: this image has no Lustre client and FSx's repository cannot be reached; "
+        "take an image that has it\n",
+    )
