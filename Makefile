@@ -31,7 +31,7 @@ check: $(READY) ## what to run before each commit: style, types, quick tests
 	mypy
 	shellcheck $(SHELL_FILES)
 	shfmt -d -i 2 $(SHELL_FILES)
-	pytest -q -n 2 --dist loadgroup -m 'not slow and not slurm and not deploy and not browser and not aws'
+	pytest -q -n 2 -m 'not slow and not slurm and not deploy and not browser and not aws'
 
 demo: $(READY) ## deploy an example to an emulator of AWS here, boot a real Slurm, trip an alarm
 	@python scripts/demo.py

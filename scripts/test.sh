@@ -32,7 +32,7 @@ main() {
   # Made beforehand, as two processes would make it at once.
   scripts/pcluster_venv.sh
   # Two at a time: most tests wait for daemons, wheels or Node.
-  pytest -q -n 2 --dist loadgroup -m "$marks" "$@"
+  pytest -q -n 2 -m "$marks" "$@"
 }
 
 main "$@"

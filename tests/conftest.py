@@ -9,9 +9,11 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
+from xdist.scheduler.loadscope import LoadScopeScheduling
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "golden"
@@ -30,13 +32,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden/")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep in one process what shares a slow start: a file, or one version of real Slurm."""
-    for item in items:
-        parameters = getattr(item, "callspec", None)
-        version = parameters.params.get("slurm_root") if parameters else None
-        group = f"slurm-{version}" if version else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
+class _Scheduling(LoadScopeScheduling):  # type: ignore[misc]
+    """Keeps in one process what shares a slow start: a file, or one version of real Slurm."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        version = re.search(r"^tests/slurm/.*[\[-](\d\d\.\d\d)[\]-]", nodeid)
+        return f"Slurm {version[1]}" if version else nodeid.partition("::")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Scheduling:
+    """Schedule by :class:`_Scheduling`, whatever ``--dist`` says."""
+    return _Scheduling(config, log)
 
 
 @pytest.fixture
