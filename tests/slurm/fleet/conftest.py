@@ -14,7 +14,7 @@ _LONG = ["test_interrupted.py", "test_power_on.py"]
 collect_ignore = [] if os.environ.get("TRAINSHED_SWEEP") else _LONG
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def fleet(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[FleetLab, Node, list[Node]]]:
