@@ -44,6 +44,12 @@ retry() {
   done
 }
 
+# usage: apt_get ARG...    waits for another apt, tries again, asks nothing
+apt_get() {
+  DEBIAN_FRONTEND=noninteractive apt-get --quiet=2 --yes -o DPkg::Lock::Timeout=300 \
+    -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 "$@"
+}
+
 fail() {
   echo "$(basename "$0" .sh): $*" >&2
   exit 1

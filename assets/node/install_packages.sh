@@ -70,9 +70,9 @@ install_from_mirror() {
   shift
   # The image has repositories of others too: one that does not answer must not keep nodes from
   # booting. Without Ubuntu's own, the next lines say what is missing.
-  (apt_get update) || echo "install_packages: going on with the repositories that answer" >&2
+  (apt_or_fail update) || echo "install_packages: going on with the repositories that answer" >&2
   check_candidate "$version"
-  apt_get install --no-install-recommends "$@"
+  apt_or_fail install --no-install-recommends "$@"
 }
 
 # Only the cache is a source: what it lacks is said, and not fetched from elsewhere.
@@ -85,14 +85,13 @@ install_from_cache() {
   echo "deb [trusted=yes] file:$cache ./" >/run/trainshed/cache.list
   local -a options=(-o Dir::Etc::SourceList=/run/trainshed/cache.list -o Dir::Etc::SourceParts=/dev/null
     -o "Dir::State::Lists=$LISTS")
-  apt_get "${options[@]}" update
+  apt_or_fail "${options[@]}" update
   check_candidate "$version" "${options[@]}"
-  apt_get "${options[@]}" install --no-install-recommends "$@"
+  apt_or_fail "${options[@]}" install --no-install-recommends "$@"
 }
 
-apt_get() {
-  apt-get --quiet=2 --yes -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 \
-    -o APT::Update::Error-Mode=any "$@" || fail "apt-get ${*: -1} failed, see above"
+apt_or_fail() {
+  apt_get -o APT::Update::Error-Mode=any "$@" || fail "apt-get ${*: -1} failed, see above"
 }
 
 check_candidate() {

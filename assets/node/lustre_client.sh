@@ -32,9 +32,4 @@ codename() {
   sed -n 's/^VERSION_CODENAME=//p' /etc/os-release
 }
 
-apt_get() {
-  DEBIAN_FRONTEND=noninteractive apt-get --quiet=2 --yes -o DPkg::Lock::Timeout=300 \
-    -o Acquire::Retries=3 -o Dpkg::Use-Pty=0 "$@"
-}
-
 main "$@"
