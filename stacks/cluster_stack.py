@@ -19,12 +19,13 @@ from .handoff import (
     read_network,
     read_storage,
 )
+from .institution_stack import InstitutionStack
 
 if TYPE_CHECKING:
     from trainshed import SlackAlerts
 
 
-class ClusterStack(cdk.Stack):
+class ClusterStack(InstitutionStack):
     """Capacity, fleet and scheduler of one institution, on the foundation of the same name."""
 
     cluster: TrainingCluster
@@ -35,15 +36,7 @@ class ClusterStack(cdk.Stack):
     def __init__(
         self, scope: Construct, id: str, *, institution: Institution, **kwargs: Any
     ) -> None:
-        super().__init__(
-            scope,
-            id,
-            env=cdk.Environment(account=institution.account, region=institution.region),
-            description=f"trainshed: GPU cluster of {institution.name}",
-            termination_protection=institution.termination_protection,
-            tags=institution.every_tag,
-            **kwargs,
-        )
+        super().__init__(scope, id, institution=institution, holds="GPU cluster", **kwargs)
         acknowledge_unread(self)
         self.cluster = TrainingCluster.from_institution(
             self,

@@ -12,12 +12,13 @@ from trainshed import LustreStorage, TrainingNetwork, network_of, storage_of
 from trainshed.config import Institution
 
 from .handoff import Handoff
+from .institution_stack import InstitutionStack
 
 if TYPE_CHECKING:
     from trainshed import SlurmAccountingDatabase
 
 
-class FoundationStack(cdk.Stack):
+class FoundationStack(InstitutionStack):
     """Network, file system and bucket of one institution. Protected, and retained."""
 
     network: TrainingNetwork
@@ -30,15 +31,7 @@ class FoundationStack(cdk.Stack):
     def __init__(
         self, scope: Construct, id: str, *, institution: Institution, **kwargs: Any
     ) -> None:
-        super().__init__(
-            scope,
-            id,
-            env=cdk.Environment(account=institution.account, region=institution.region),
-            description=f"trainshed: network and storage of {institution.name}",
-            termination_protection=institution.termination_protection,
-            tags=institution.every_tag,
-            **kwargs,
-        )
+        super().__init__(scope, id, institution=institution, holds="network and storage", **kwargs)
         self.network = network_of(self, "Network", institution)
         self.storage = storage_of(self, "Storage", institution, network=self.network)
         if institution.fleet.accounting and institution.fleet.accounting.create:

@@ -13,14 +13,14 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, DependencyGroup, IDependable
 
-from trainshed import facts
-from trainshed.config import Fleet, Lustre, Queue, TargetedReservation
+from trainshed.config import Fleet, Queue, TargetedReservation
 from trainshed.fleets import ParallelClusterFleet
 from trainshed.network import TrainingNetwork
 from trainshed.storage import LustreStorage
 
 ENV = cdk.Environment(account="111122223333", region="us-east-2")
 
+Ground = Callable[[], tuple[cdk.Stack, TrainingNetwork, LustreStorage]]
 BuildFleet = Callable[..., ParallelClusterFleet]
 
 
@@ -86,18 +86,9 @@ def build() -> BuildFleet:
 
 
 @pytest.fixture(scope="session")
-def owned() -> tuple[cdk.Stack, ParallelClusterFleet]:
+def owned(make_ground: Ground) -> tuple[cdk.Stack, ParallelClusterFleet]:
     """A fleet on trainshed's own network and storage, in one stack."""
-    stack = cdk.Stack(cdk.App(), "Foreign", env=ENV)
-    network = TrainingNetwork(stack, "Network", zone=facts.ZoneName("us-east-2a"))
-    storage = LustreStorage(
-        stack,
-        "Storage",
-        vpc=network.vpc,
-        subnet=network.compute_subnet,
-        client_security_group=network.efa_security_group,
-        lustre=Lustre(capacity_gib=38400, throughput_mb_s_per_tib=125, efa=True),
-    )
+    stack, network, storage = make_ground()
     fleet = ParallelClusterFleet(
         stack,
         "Fleet",

@@ -13,7 +13,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, DependencyGroup, IDependable
 
 from trainshed import facts
-from trainshed.config import Fleet, Image, ImageLock, Lustre, Queue, TargetedReservation
+from trainshed.config import Fleet, Image, ImageLock, Queue, TargetedReservation
 from trainshed.fleets import SlurmFleet
 from trainshed.network import TrainingNetwork
 from trainshed.storage import LustreStorage
@@ -43,6 +43,7 @@ class OthersStorage(Construct):
     efa = True
 
 
+Ground = Callable[[], tuple[cdk.Stack, TrainingNetwork, LustreStorage]]
 Record = Callable[..., Fleet]
 Build = Callable[..., "Made"]
 
@@ -194,18 +195,9 @@ def plain(build: Build) -> Made:
 
 
 @pytest.fixture(scope="session")
-def owned(record: Record) -> Made:
+def owned(record: Record, make_ground: Ground) -> Made:
     """A fleet on trainshed's own network and storage, in one stack."""
-    stack = cdk.Stack(cdk.App(), "Foreign", env=ENV)
-    network = TrainingNetwork(stack, "Network", zone=facts.ZoneName("us-east-2a"))
-    storage = LustreStorage(
-        stack,
-        "Storage",
-        vpc=network.vpc,
-        subnet=network.compute_subnet,
-        client_security_group=network.efa_security_group,
-        lustre=Lustre(capacity_gib=38400, throughput_mb_s_per_tib=125, efa=True),
-    )
+    stack, network, storage = make_ground()
     fleet = SlurmFleet(
         stack,
         "Fleet",
