@@ -55,14 +55,14 @@ def run(options: argparse.Namespace) -> int:
         reviews = [_with_sections(review, options.section) for review in reviews]
         found = {review.name: _picture(review.name, options.picture) for review in reviews}
         pictures = {name: picture for name, picture in found.items() if picture}
+        comment = markdown_of(reviews)
+        if options.markdown:
+            options.markdown.write_text(comment)
+        if options.html:
+            options.html.write_text(html_of(reviews, pictures=pictures))
     except (ConfigError, MissingSchemasError, OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
-    comment = markdown_of(reviews)
-    if options.markdown:
-        options.markdown.write_text(comment)
-    if options.html:
-        options.html.write_text(html_of(reviews, pictures=pictures))
     if options.markdown or options.html:
         print("\n".join(_verdict(review) for review in reviews))
     else:

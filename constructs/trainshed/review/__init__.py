@@ -8,12 +8,12 @@ from .capacity import CapacitySpan
 from .comment import markdown, markdown_of
 from .compare import review, review_many
 from .effects import Effect, Finding
+from .fact import Fact, Kind
 from .guards import Stop
 from .page import html, html_of
 from .replacement import MissingSchemasError
 from .resources import Action, ResourceChange
 from .result import FileDiff, Review, RuleChange
-from .security import Fact, Kind
 
 __all__ = [
     "Action",

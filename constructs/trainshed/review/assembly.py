@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from .values import INSTITUTION_TAG
+from .intrinsics import STORED, resolved
+from .values import INSTITUTION_TAG, references
 
 Template = Mapping[str, Any]
 
@@ -41,18 +42,36 @@ class Stack:
     """Tags of the stack, which every resource in it gets."""
     assets: Mapping[str, Path] = field(default_factory=dict, compare=False)
     """Construct path -> file or folder that is shipped; its text counts, not its place."""
+    parent: str = ""
+    """The stack that has this one inside it; empty for a stack of its own."""
+    unread: tuple[str, ...] = ()
+    """What of it cannot be read before the deployment."""
 
     @property
     def region(self) -> str:
         """Its Region; Virginia where it is not known before the deployment."""
-        region = self.environment.rpartition("/")[2]
-        return "us-east-1" if not region or region.startswith("unknown") else region
+        return _region(self.environment) or "us-east-1"
 
     @property
     def resources(self) -> Mapping[str, Any]:
         """Logical id -> resource."""
         found: Mapping[str, Any] = self.template.get("Resources", {})
         return found
+
+    def leaves_to_deployment(self, value: Any) -> bool:
+        """Tell whether anything may come of a value: a parameter, or what nobody can work out.
+
+        What a resource has, what the Parameter Store answers and what another stack exports have
+        reviews of their own.
+        """
+        if not isinstance(value, Mapping) or {"Fn::GetAtt", "Fn::ImportValue"} & value.keys():
+            return False
+        parameters = self.template.get("Parameters", {})
+        ids = list(references(value))
+        return not ids or any(
+            id in parameters and not str(parameters[id].get("Type")).startswith(STORED)
+            for id in ids
+        )
 
     def place(self, logical_id: str) -> str:
         """Return the resource in the words of the code, with its stack."""
@@ -90,48 +109,129 @@ class Assembly:
             return frozenset()
         return frozenset(
             (construct["constructPath"], violation["ruleName"], violation["description"])
-            for plugin in json.loads(report.read_text()).get("pluginReports", [])
+            for plugin in _read(report).get("pluginReports", [])
             for violation in plugin.get("violations", [])
             for construct in violation.get("violatingConstructs", [])
         )
 
 
 def read(folder: Path) -> Assembly:
-    """Read an assembly, with the assemblies of stages inside it."""
-    return Assembly(folder, {stack.name: stack for stack in _stacks(folder)})
+    """Read an assembly, with the assemblies of stages inside it.
+
+    Raises:
+        ValueError: A file of it is not what the CDK writes.
+    """
+    stacks: dict[str, Stack] = {}
+    for stack in _stacks(folder.resolve(), frozenset()):
+        # Two stages may have a stack of one name, each in an account of its own.
+        name = stack.name if stack.name not in stacks else f"{stack.name} of {stack.environment}"
+        while name in stacks:
+            name += "+"
+        stacks[name] = replace(stack, name=name)
+    return Assembly(folder, stacks)
 
 
-def _stacks(folder: Path) -> Iterator[Stack]:
-    manifest = json.loads((folder / "manifest.json").read_text())
-    for artifact in manifest["artifacts"].values():
-        properties = artifact.get("properties", {})
-        if artifact["type"] == "cdk:cloud-assembly":
-            yield from _stacks(folder / properties["directoryName"])
-        elif artifact["type"] == "aws:cloudformation:stack":
-            yield _stack(folder, artifact, properties)
+def _read(file: Path) -> Template:
+    try:
+        found = json.loads(file.read_text())
+    except ValueError as error:
+        raise ValueError(f"{file} is not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"{file} is not what cdk synth writes: no object, but {found!r:.60}")
+    return found
 
 
-def _stack(folder: Path, artifact: Template, properties: Template) -> Stack:
+def _stacks(folder: Path, outer: frozenset[Path]) -> Iterator[Stack]:
+    manifest = folder / "manifest.json"
+    artifacts = _read(manifest).get("artifacts")
+    if not isinstance(artifacts, dict):
+        raise ValueError(f"{manifest} has no artifacts; run cdk synth again")
+    for id, artifact in artifacts.items():
+        kind, properties = artifact.get("type"), artifact.get("properties", {})
+        if kind == "cdk:cloud-assembly":
+            inner = (folder / properties.get("directoryName", "")).resolve()
+            if inner in outer | {folder}:
+                raise ValueError(f"{manifest}: {id} holds the assembly that it is in")
+            yield from _stacks(inner, outer | {folder})
+        elif kind == "aws:cloudformation:stack":
+            if "templateFile" not in properties:
+                raise ValueError(f"{manifest}: {id} names no template")
+            yield from _stack(folder, {"displayName": id, **artifact}, properties)
+
+
+def _stack(folder: Path, artifact: Template, properties: Template) -> Iterator[Stack]:
+    """Yield a stack and those inside it."""
     name = properties.get("stackName") or artifact["displayName"]
     tags = properties.get("tags", {})
     paths, acknowledged = _said(_metadata(folder, artifact))
-    return Stack(
+    stack = Stack(
         name=name,
         institution=tags.get(INSTITUTION_TAG, name),
         environment=artifact.get("environment", ""),
-        template=json.loads((folder / properties["templateFile"]).read_text()),
+        template={},
         paths=paths,
         acknowledged=acknowledged,
         protected=bool(properties.get("terminationProtection")),
         tags=tags,
         assets=_assets(folder, properties["templateFile"]),
     )
+    yield from _with_inner(stack, folder / properties["templateFile"], {})
+
+
+NESTED = "AWS::CloudFormation::Stack"
+
+
+def _with_inner(stack: Stack, file: Path, given: Mapping[str, Any]) -> Iterator[Stack]:
+    """Yield a stack with its template, and those that it has inside it.
+
+    Args:
+        stack: The stack, without a template.
+        file: Its template.
+        given: What the stack around it gives to its parameters.
+    """
+    template = _read(file)
+    parameters = dict(template.get("Parameters") or {})
+    for name, value in given.items():
+        if isinstance(value, str | int) and isinstance(parameters.get(name), dict):
+            parameters[name] = {**parameters[name], "Default": value}
+    template = resolved({**template, "Parameters": parameters}, _region(stack.environment))
+    unread, inner = list(_unread(template, file)), []
+    for id, resource in template["Resources"].items():
+        if resource["Type"] != NESTED:
+            continue
+        name = f"{stack.name}/{stack.paths.get(id, id)}"
+        path = (resource.get("Metadata") or {}).get("aws:asset:path")
+        if path and (file.parent / path).is_file():
+            own = replace(stack, name=name, parent=stack.name, acknowledged={}, assets={})
+            passed = resource.get("Properties", {}).get("Parameters", {})
+            inner.append((own, file.parent / path, passed))
+        else:
+            unread.append(f"the template of {name} is not in the assembly")
+    yield replace(stack, template=template, unread=tuple(unread))
+    for each in inner:
+        yield from _with_inner(*each)
+
+
+def _unread(template: Template, file: Path) -> Iterator[str]:
+    """Yield what makes another template of this one, and only in the deployment."""
+    given = template.get("Transform") or []
+    macros = [str(each) for each in (given if isinstance(given, list) else [given])]
+    yield from (f"macro {each}" for each in macros if each != "AWS::LanguageExtensions")
+    text = file.read_bytes()
+    for name, words in (("Fn::Transform", "a macro inside"), ("Fn::ForEach", "a loop")):
+        if f'"{name}'.encode() in text:
+            yield f"{words}, {name}"
+
+
+def _region(environment: str) -> str:
+    region = environment.rpartition("/")[2]
+    return "" if region.startswith("unknown") else region
 
 
 def _metadata(folder: Path, artifact: Template) -> Template:
     found: Template = artifact.get("metadata", {})
     if "additionalMetadataFile" in artifact:
-        found = json.loads((folder / artifact["additionalMetadataFile"]).read_text())
+        found = _read(folder / artifact["additionalMetadataFile"])
     return found
 
 
@@ -155,7 +255,7 @@ def _assets(folder: Path, template_file: str) -> dict[str, Path]:
     manifest = folder / template_file.replace(".template.json", ".assets.json")
     if not manifest.exists():
         return {}
-    files = json.loads(manifest.read_text()).get("files", {}).values()
+    files = _read(manifest).get("files", {}).values()
     return {
         asset.get("displayName") or asset["source"]["path"]: folder / asset["source"]["path"]
         for asset in files

@@ -32,18 +32,33 @@ _NEW_HEAD = (
     Effect.LIVE,
     "Another head node takes over Slurm's state: jobs run on, and none starts meanwhile.",
 )
+_SMALLER = (Effect.REFUSED, "EBS volumes only grow: the disk of the state cannot shrink.")
+_RIGHTS = (Effect.LIVE, "Nodes have the new rights within minutes.")
+_GATE_ON = (
+    Effect.LIVE,
+    "What is in use stays so; nodes that join are held until their checks have passed, and a queue "
+    "of new nodes until its all-reduce has.",
+)
+_GATE_OFF = (
+    Effect.LIVE,
+    "Users get in within seconds, also where checks or all-reduce have failed.",
+)
+_GATE = (Effect.LIVE, "It counts from the next all-reduce on; nothing that is open closes.")
 _LOGIN = (Effect.LIVE, "Login nodes have it once they are replaced; jobs run on.")
 
 # Below fleet; the name of a queue or pool is left out.
 _OF_KEY: dict[tuple[str, ...], Verdict] = {
     ("queues", "instance_type"): _DRAINS,
-    ("queues", "policies"): (Effect.LIVE, "Nodes have the new rights within minutes."),
+    ("queues", "capacity", "placement_group"): _DRAINS,
+    ("queues", "policies"): _RIGHTS,
     ("head_node", "instance_type"): _HEAD_STARTS,
     ("head_node", "root_volume"): _NEW_HEAD,
     ("head_node", "ssh"): _NEW_HEAD,
     ("image",): _DRAINS,
     ("login_nodes", "instance_type"): _LOGIN,
+    ("login_nodes", "policies"): _RIGHTS,
     ("monitoring", "detailed"): _DRAINS,
+    ("slurm", "gate"): _GATE,
 }
 
 
@@ -62,6 +77,11 @@ def verdict(path: tuple[str, ...], before: Any, after: Any) -> Verdict | None:
         return _NEW_QUEUE if before is None else _NO_QUEUE if after is None else None
     if key[0] == "queues" and key[2:] == ("max_nodes",):
         return _MORE if after > before else _FEWER
+    if key == ("slurm", "state_volume_gib") and after < before:
+        return _SMALLER
+    if key == ("slurm", "gate", "enabled"):
+        # Without a word it is on.
+        return _GATE_OFF if after is False else _GATE_ON
     if key[0] in ("queues", "login_nodes"):
         key = (key[0], *key[2:])
     return next(

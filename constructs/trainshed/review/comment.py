@@ -40,9 +40,20 @@ def markdown_of(reviews: Sequence[Review]) -> str:
     changed = [review for review in reviews if not review.is_unchanged]
     same = [review for review in reviews if review.is_unchanged]
     blocks = ["\n".join(_lines(review)) for review in changed]
+    if len(changed) > 1:
+        # First of all, so that what is cut off below is not missed.
+        blocks.insert(0, "\n".join(f"- {_mark(each)} {_title(each)}" for each in changed))
     if same:
         blocks.append("\n\n".join(f"**{_bold(unchanged_line(each))}" for each in same))
-    return _cut("\n\n".join(blocks) + "\n")
+    return _cut("\n\n".join(blocks or ["Neither version has a stack."]) + "\n")
+
+
+def _mark(review: Review) -> str:
+    return "⛔" if review.is_stopped else MARKS[review.verdict]
+
+
+def _title(review: Review) -> str:
+    return _html(verdict_title(review))
 
 
 def _bold(line: str) -> str:
@@ -53,16 +64,21 @@ def _bold(line: str) -> str:
 def _cut(text: str) -> str:
     if len(text) <= MOST_CHARACTERS:
         return text
-    kept = text[: MOST_CHARACTERS - len(CUT) - 40].rpartition("\n")[0]
-    if kept.count("```") % 2:
-        kept += "\n```"
-    kept += "\n</details>" * (kept.count("<details") - kept.count("</details>"))
-    return kept + CUT
+    kept = text[: MOST_CHARACTERS - len(CUT) - 100].rpartition("\n")[0]
+    fence, folded = "", 0
+    for line in kept.splitlines():
+        ticks = re.match("`{3,}", line)
+        if fence:
+            fence = "" if line.strip() == fence else fence
+        elif ticks:
+            fence = ticks[0]
+        else:
+            folded += line.startswith("<details") - line.startswith("</details>")
+    return kept + (f"\n{fence}" if fence else "") + "\n</details>" * folded + CUT
 
 
 def _lines(review: Review) -> Iterator[str]:
-    mark = "⛔" if review.is_stopped else MARKS[review.verdict]
-    yield f"## {mark} {verdict_title(review)}"
+    yield f"## {_mark(review)} {_title(review)}"
     yield ""
     yield headline(review)
     if review.counts:
@@ -81,7 +97,7 @@ def _lines(review: Review) -> Iterator[str]:
     for title, text in review.sections.items():
         yield from ("", f"### {title}", "", text.strip())
     for sentence in review.left_out:
-        yield from ("", f"> {sentence}")
+        yield from ("", f"> {_words(sentence)}")
 
 
 def _stops(review: Review) -> Iterator[str]:
@@ -89,11 +105,12 @@ def _stops(review: Review) -> Iterator[str]:
     if open_stops:
         yield from ("", "> [!CAUTION]", "> **Stopped.** Each of these has to be acknowledged:")
         for stop in open_stops:
-            yield f"> - `{stop.place}`: {stop.sentence}"
-            yield f">   If it is meant: `{stop.flag}`"
+            yield f"> - {_code(stop.place)}: {_words(stop.sentence)}"
+            yield f">   If it is meant: {_code(stop.flag)}"
     for stop in review.stops:
         if stop.is_accepted:
-            yield from ("", f"> ✔️ Acknowledged, `{stop.rule}` at `{stop.place}`: {stop.sentence}")
+            place, words = _code(stop.place), _words(stop.sentence)
+            yield from ("", f"> ✔️ Acknowledged, `{stop.rule}` at {place}: {words}")
 
 
 def _findings(findings: Sequence[Finding]) -> Iterator[str]:
@@ -227,16 +244,23 @@ def _details(summary: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    return _html(text).replace("|", "\\|")
+    return _words(text).replace("|", "\\|")
 
 
 def _html(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def _words(text: str) -> str:
+    """Return a sentence that shows as it is: no mark-up, picture or comment comes of it."""
+    return re.sub(r"([\\`*_\[\]])", r"\\\1", _html(text))
+
+
 def _code(text: str) -> str:
     """Return text as code; in a table even code needs its bars escaped."""
-    inner = text.replace("|", "\\|").replace("\n", " ")
-    ticks = "``" if "`" in inner else "`"
-    pad = " " if "`" in inner else ""
-    return f"{ticks}{pad}{inner}{pad}{ticks}" if inner else ""
+    inner = " ".join(text.replace("|", "\\|").splitlines())
+    if not inner:
+        return ""
+    longest = max((len(run) for run in re.findall("`+", inner)), default=0)
+    ticks, pad = "`" * (longest + 1), " " if longest else ""
+    return f"{ticks}{pad}{inner}{pad}{ticks}"

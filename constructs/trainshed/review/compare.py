@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,14 +11,18 @@ from ..picture import picture
 from . import cluster, institution
 from .assembly import Assembly, Stack, asset_texts, read
 from .capacity import CapacitySpan, spans
+from .diffs import file_diffs
 from .effects import Effect, Finding
+from .fact import Fact
 from .figures import figures
 from .guards import stops
+from .handoff import handoff_findings
 from .resource_findings import CLUSTER, resource_findings
 from .resources import Comparison, ResourceChange
-from .result import FileDiff, Review, RuleChange
-from .security import Fact, facts_of_configuration, facts_of_stacks
-from .stacks import gone, stack_findings
+from .result import Review, RuleChange
+from .rights import administrators
+from .security import facts_of_configuration, facts_of_stacks
+from .stacks import data_of, gone, stack_findings
 
 # The institution file among the rendered ones: its diff is in the pull request already.
 INSTITUTION_FILE = "institution.yaml"
@@ -46,7 +49,9 @@ class Version:
         configs = list(cluster.configurations(self.stacks).values())
         if self.is_file_only and self.institution:
             configs.append(institution.cluster_config(self.institution))
-        return facts_of_stacks(self.stacks).union(*map(facts_of_configuration, configs))
+        powerful = administrators(self.stacks.values())
+        found = (facts_of_configuration(config, powerful) for config in configs)
+        return facts_of_stacks(self.stacks).union(*found)
 
 
 def review(
@@ -156,7 +161,11 @@ def compare(name: str, base: Version, head: Version, accepted: Collection[str] =
     is_gone = base.is_there and not head.is_there
     comparison = Comparison(base.stacks, head.stacks)
     changes = tuple(comparison.changes())
-    findings = [gone(name)] if is_gone else _merged(_findings(base, head, comparison, changes))
+    findings = (
+        [gone(name, data_of(base.stacks.values()))]
+        if is_gone
+        else _merged(_findings(base, head, comparison, changes))
+    )
     before, after = base.facts(), (base if is_gone else head).facts()
     gained, lost = _sorted(after - before), _sorted(before - after)
     return Review(
@@ -164,7 +173,7 @@ def compare(name: str, base: Version, head: Version, accepted: Collection[str] =
         findings=tuple(sorted(findings, key=lambda finding: (-finding.effect.rank, finding.place))),
         gained=gained,
         lost=lost,
-        files=() if is_gone else tuple(_file_diffs(base.files, head.files)),
+        files=() if is_gone else tuple(file_diffs(base.files, head.files)),
         resources=changes,
         rules=() if is_gone else tuple(_rules(base, head)),
         capacity=_spans(head),
@@ -207,6 +216,7 @@ def _findings(
         yield from cluster.cluster_findings(before, after)
     yield from cluster.moved_findings(changes)
     yield from stack_findings(base.stacks, head.stacks)
+    yield from handoff_findings(comparison.moved, head.stacks)
     if base.institution and head.institution:
         yield from _file_findings(base.institution, head.institution, head.is_file_only)
 
@@ -214,6 +224,8 @@ def _findings(
 def _file_findings(base: Institution, head: Institution, is_file_only: bool) -> Iterator[Finding]:
     if base == head:
         return
+    left = list(institution.data_left_behind(base, head)) if is_file_only else []
+    yield from left
     backends = {base.fleet.backend, head.fleet.backend}
     if len(backends) > 1:
         # One configuration is not a change of the other.
@@ -222,6 +234,7 @@ def _file_findings(base: Institution, head: Institution, is_file_only: bool) -> 
         return
     unseen = institution.unseen_changes(base, head)
     if is_file_only:
+        unseen = [each for each in unseen if each.place not in {found.place for found in left}]
         configs = (institution.cluster_config(each) for each in (base, head))
         yield from cluster.cluster_findings(*configs)
     else:
@@ -234,25 +247,6 @@ def _sorted(facts: Collection[Fact]) -> tuple[Fact, ...]:
     return tuple(
         sorted(facts, key=lambda fact: (not fact.is_alarming, fact.kind, fact.place, fact.words))
     )
-
-
-def _file_diffs(base: Mapping[str, str], head: Mapping[str, str]) -> Iterator[FileDiff]:
-    for name in dict.fromkeys([*head, *base]):
-        before, after = base.get(name, ""), head.get(name, "")
-        if before == after:
-            continue
-        lines = list(
-            difflib.unified_diff(
-                before.splitlines(), after.splitlines(), f"a/{name}", f"b/{name}", lineterm=""
-            )
-        )
-        body = lines[2:]
-        yield FileDiff(
-            name=name,
-            diff="\n".join(lines),
-            added=sum(line.startswith("+") for line in body),
-            removed=sum(line.startswith("-") for line in body),
-        )
 
 
 def _rules(base: Version, head: Version) -> Iterator[RuleChange]:

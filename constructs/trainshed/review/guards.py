@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from .effects import Effect, Finding
-from .security import Fact
+from .fact import Fact
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,10 @@ class Stop:
 
 RULES = {
     "lose-data": "deletes something that holds data",
-    "orphan-data": "leaves a file system or bucket behind and goes on with an empty one",
+    "orphan-data": "leaves a file system, bucket or database behind that nothing uses any more",
     "open-ssh": "opens port 22 to the internet",
     "administrator-access": "gives a role the rights of an administrator",
+    "unread": "holds what a review cannot read: macros, loops, a nested template kept elsewhere",
 }
 OF_EFFECT = {Effect.LOSES_DATA: "lose-data", Effect.REPLACES_DATA: "orphan-data"}
 
@@ -50,7 +51,13 @@ def stops(
         for finding in findings
         if finding.effect in OF_EFFECT
     ]
-    found += [(fact.rule, fact.place, _security(fact)) for fact in gained if fact.rule]
+    tripping = [fact for fact in gained if fact.rule]
+    known = {(fact.rule, fact.place) for fact in tripping if not fact.hands_on}
+    found += [
+        (fact.rule, fact.place, _security(fact))
+        for fact in tripping
+        if not (fact.hands_on and (fact.rule, fact.place) in known)
+    ]
     for rule, place, sentence in dict.fromkeys(found):
         yield Stop(rule, place, sentence, rule in accepted or f"{rule}:{place}" in accepted)
 
@@ -58,4 +65,6 @@ def stops(
 def _security(fact: Fact) -> str:
     if fact.rule == "open-ssh":
         return f"Port 22 opens to the whole internet: {fact.words}."
+    if fact.rule == "unread":
+        return f"Nobody knows here what it does: {fact.words}."
     return f"Whoever is on it could do anything in the account: {fact.words}."

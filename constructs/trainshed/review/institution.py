@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from ..config import Institution
 from ..records import OnChange
 from . import bare
 from .effects import OF_ON_CHANGE, Effect, Finding
-from .values import text
+from .stacks import STAYS
+from .values import days, text
 
 
 @dataclass(frozen=True)
@@ -153,12 +154,33 @@ def _verdict(change: KeyChange) -> tuple[Effect, str]:
     lustre = ("storage", "lustre")
     if change.path == (*lustre, "capacity_gib") and change.after < change.before:
         return Effect.REFUSED, "FSx for Lustre only grows: make a smaller file system beside it."
-    if change.path[-1] == "end":
-        return Effect.LIVE, "Warnings move to the new end."
     effect = OF_ON_CHANGE[change.on_change]
-    return effect, SENTENCES[effect]
+    words = WORDS.get(change.path[-1])
+    return effect, (words and words(change.before, change.after)) or SENTENCES[effect]
 
 
+def _fewer_days(what: str) -> Callable[[Any, Any], str | None]:
+    return lambda before, after: (
+        f"What is older than {days(after)} is deleted: {what}." if after < before else None
+    )
+
+
+def _turned(on: bool, words: str) -> Callable[[Any, Any], str | None]:
+    return lambda before, after: words if after is on else None
+
+
+# Keys that are live and yet decide what can be had again; None where the usual sentence holds.
+WORDS: dict[str, Callable[[Any, Any], str | None]] = {
+    "end": lambda before, after: "Warnings move to the new end.",
+    "termination_protection": _turned(False, "The stacks may be deleted from now on."),
+    "import_deletions": _turned(True, "An object that is deleted takes its file with it."),
+    "export_deletions": _turned(True, "A file that is deleted takes its object with it."),
+    "noncurrent_days": _fewer_days("versions of objects that were overwritten or deleted"),
+    "backup_retention_days": _fewer_days("backups of the database"),
+    "retention_days": _fewer_days("backups of the file system"),
+    "flow_log_retention_days": _fewer_days("records of the network"),
+    "delete_on_termination": _turned(True, "The disk goes with its instance from now on."),
+}
 SENTENCES = {
     Effect.LIVE: "Applied while jobs run.",
     Effect.DRAINS_NODES: "Nodes finish their jobs, then come back with the new setting.",
@@ -167,3 +189,33 @@ SENTENCES = {
     Effect.REPLACES_DATA: "A new, empty one is made. The old one is retained, and nothing uses it.",
     Effect.REFUSED: "AWS cannot change it in place: it takes a new cluster, on the same data.",
 }
+
+
+def data_left_behind(base: Institution, head: Institution) -> Iterator[Finding]:
+    """Yield what is left with its data by keys that say another thing of their change."""
+    before, after = (_made(each) for each in (base, head))
+    for key in ("account", "region"):
+        old, new = getattr(base, key), getattr(head, key)
+        if old != new and before:
+            sentence = f"Everything is made anew in the other place, empty. {STAYS}"
+            yield Finding(key, old, new, Effect.REPLACES_DATA, sentence)
+    if DATABASE in before and DATABASE not in after:
+        sentence = (
+            "The database that was made here leaves the stack: it is retained with users, limits "
+            "and history, costs on, and nothing uses it."
+        )
+        yield Finding("fleet.accounting.create", DATABASE, "", Effect.REPLACES_DATA, sentence)
+
+
+DATABASE = "database"
+
+
+def _made(institution: Institution) -> set[str]:
+    """Return what an institution has made here that holds data."""
+    storage, accounting = institution.storage, institution.fleet.accounting
+    made = {
+        "file system": storage.lustre is not None,
+        "bucket": storage.bucket.existing is None,
+        DATABASE: accounting is not None and accounting.create is not None,
+    }
+    return {noun for noun, is_made in made.items() if is_made}

@@ -41,7 +41,14 @@ DATA = {
     "AWS::EC2::Volume": "volume",
     "AWS::RDS::DBInstance": "database",
     "AWS::RDS::DBCluster": "database",
+    "AWS::RDS::GlobalCluster": "database",
+    "AWS::DocDB::DBCluster": "database",
+    "AWS::Neptune::DBCluster": "database",
     "AWS::DynamoDB::Table": "table",
+    "AWS::DynamoDB::GlobalTable": "table",
+    "AWS::S3Express::DirectoryBucket": "bucket",
+    "AWS::ECR::Repository": "image repository",
+    "AWS::FSx::StorageVirtualMachine": "file server",
     "AWS::Backup::BackupVault": "backup vault",
 }
 # What cannot be had again either, but is missed less.
@@ -71,7 +78,12 @@ PASSING = {
     ),
 }
 """Whose keys and logs are missed by nobody, and what is said of them."""
-RETAINING = {"Retain", "RetainExceptOnCreate", "Snapshot"}
+RETAINING = ("Retain", "RetainExceptOnCreate", "Snapshot")
+
+
+def is_retaining(policy: Any) -> bool:
+    """Tell whether a deletion policy keeps the resource, or what it holds."""
+    return policy in RETAINING
 
 
 def data_in(resource: Mapping[str, Any]) -> str | None:

@@ -5,13 +5,14 @@ Only what somebody has to know makes a finding: every change is in the list of r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .effects import Effect, Finding
-from .replacement import DATA, RETAINING, passing, state_in
+from .property_rules import property_verdict
+from .replacement import DATA, is_retaining, passing, state_in
 from .resources import Action, ResourceChange, property_leaves
-from .values import Path, at, text
+from .values import at, text
 
 CLUSTER = "Custom::TrainshedParallelCluster"
 
@@ -25,7 +26,7 @@ def resource_findings(changes: Iterable[ResourceChange]) -> Iterator[Finding]:
         match change.action:
             case Action.ADDED:
                 continue
-            case Action.REMOVED:
+            case Action.REMOVED | Action.MAY_BE_REMOVED:
                 yield from _removed(change)
             case Action.REPLACED | Action.MAY_BE_REPLACED:
                 yield from _replaced(change)
@@ -48,7 +49,7 @@ def _finding(
 
 def _cluster(change: ResourceChange) -> Iterator[Finding]:
     before = (change.before or {}).get("Properties", {})
-    if change.action is Action.REMOVED:
+    if change.is_removed:
         destroyed = before.get("RemovalPolicy") == "destroy"
         yield _finding(
             change,
@@ -66,25 +67,33 @@ def _cluster(change: ResourceChange) -> Iterator[Finding]:
 
 
 def _removed(change: ResourceChange) -> Iterator[Finding]:
+    for effect, sentence in _end(change):
+        if change.action is Action.MAY_BE_REMOVED:
+            (_, condition) = change.causes[0]
+            sentence = f"Unless {condition} holds, which the deployment decides: {sentence}"
+        yield _finding(change, effect, sentence)
+
+
+def _end(change: ResourceChange) -> Iterator[tuple[Effect, str]]:
+    """Yield what becomes of what a resource has, once it leaves the stack."""
     noun = state_in(change.before or {})
     if noun is None:
         if change.resource_type in ENDED:
-            yield _finding(change, Effect.REPLACES_NODES, ENDED[change.resource_type])
+            yield Effect.REPLACES_NODES, ENDED[change.resource_type]
         elif change.resource_type in REMOVED:
-            yield _finding(change, Effect.LIVE, REMOVED[change.resource_type])
+            yield Effect.LIVE, REMOVED[change.resource_type]
         return
     little = passing(change.resource_type, change.users)
     if little and not change.is_retained:
-        yield _finding(change, Effect.LIVE, little)
+        yield Effect.LIVE, little
     elif not change.is_retained:
-        sentence = f"The {noun} is deleted: {_loss(change.resource_type)}"
-        yield _finding(change, Effect.LOSES_DATA, sentence)
+        yield Effect.LOSES_DATA, f"The {noun} is deleted: {_loss(change.resource_type)}"
     else:
         sentence = (
             f"The {noun} leaves the stack. It is retained, costs on, and nothing here manages or "
             "uses it any more."
         )
-        yield _finding(change, _orphaned(change.resource_type), sentence)
+        yield _orphaned(change.resource_type), sentence
 
 
 def _replaced(change: ResourceChange) -> Iterator[Finding]:
@@ -197,92 +206,23 @@ REPLACED: dict[str, tuple[Effect, str]] = {
 
 def _changed(change: ResourceChange) -> Iterator[Finding]:
     for path, before, after in property_leaves(change.before or {}, change.after or {}):
-        rule = _rule(change.resource_type, path)
-        verdict = rule(before, after) if rule else None
+        verdict = property_verdict(change.resource_type, path, before, after)
         if verdict:
             place = f"{change.place} {'.'.join(path)}"
             yield Finding(place, text(before), text(after), *verdict)
     yield from _less_protected(change)
+    before, after = ((side or {}).get("UpdatePolicy") for side in (change.before, change.after))
+    if before != after and after:
+        sentence = "From the next change on CloudFormation itself replaces nodes, with their jobs."
+        place = f"{change.place} UpdatePolicy"
+        yield Finding(place, text(before), text(after), Effect.LIVE, sentence)
 
 
 def _less_protected(change: ResourceChange) -> Iterator[Finding]:
     noun = state_in(change.before or {})
     for policy in ("DeletionPolicy", "UpdateReplacePolicy"):
         before, after = ((side or {}).get(policy) for side in (change.before, change.after))
-        if noun and before in RETAINING and after not in RETAINING:
+        if noun and is_retaining(before) and not is_retaining(after):
             sentence = f"The {noun} is no longer protected: a later change could delete it."
             place = f"{change.place} {policy}"
             yield Finding(place, text(before), text(after or "Delete"), Effect.LIVE, sentence)
-
-
-Verdict = tuple[Effect, str] | None
-Rule = Callable[[Any, Any], Verdict]
-
-
-def _lustre_capacity(before: Any, after: Any) -> Verdict:
-    if isinstance(before, int) and isinstance(after, int) and after < before:
-        return Effect.REFUSED, "FSx for Lustre only grows: make a smaller file system beside it."
-    # FSx for Lustre user guide "Managing storage capacity", read 2026-11-29.
-    return Effect.LIVE, "Grows in place: jobs wait for some minutes, and it is slower for hours."
-
-
-def _fewer_reserved(before: Any, after: Any) -> Verdict:
-    if isinstance(before, int) and isinstance(after, int) and after < before:
-        gone = before - after
-        return Effect.LIVE, f"Gives up {gone} reserved instances; AWS may not have them again."
-    return Effect.LIVE, "Reserves more instances, if AWS has them: the deployment fails otherwise."
-
-
-def _shorter(before: Any, after: Any) -> Verdict:
-    if isinstance(before, int) and isinstance(after, int) and after < before:
-        return Effect.LIVE, f"What is older than {after} days is deleted."
-    return None
-
-
-def _versioning(before: Any, after: Any) -> Verdict:
-    if before in ("Enabled", {"Status": "Enabled"}):
-        return Effect.LIVE, "Objects that are overwritten or deleted from now on are gone for good."
-    return None
-
-
-def _no_backups(before: Any, after: Any) -> Verdict:
-    if before and not after:
-        return Effect.LIVE, "FSx makes no more backups."
-    return None
-
-
-RULES: dict[tuple[str, Path], Rule] = {
-    ("AWS::FSx::FileSystem", ("StorageCapacity",)): _lustre_capacity,
-    (
-        "AWS::FSx::FileSystem",
-        ("LustreConfiguration", "AutomaticBackupRetentionDays"),
-    ): _no_backups,
-    ("AWS::EC2::CapacityReservation", ("InstanceCount",)): _fewer_reserved,
-    ("AWS::Logs::LogGroup", ("RetentionInDays",)): _shorter,
-    ("AWS::S3::Bucket", ("VersioningConfiguration", "Status")): _versioning,
-    ("AWS::S3::Bucket", ("VersioningConfiguration",)): _versioning,
-}
-
-
-SIZES = {("MinSize",), ("MaxSize",), ("DesiredCapacity",)}
-
-
-def _size(before: Any, after: Any) -> Verdict:
-    try:
-        fewer = int(after) < int(before)
-    except (TypeError, ValueError):
-        return None
-    if fewer:
-        return Effect.DRAINS_NODES, "Nodes that are too many finish their jobs, then go."
-    return Effect.LIVE, "More nodes join while jobs run."
-
-
-def _rule(resource_type: str, path: Path) -> Rule | None:
-    if resource_type == "AWS::AutoScaling::AutoScalingGroup" and path in SIZES:
-        return _size
-    if resource_type in ("AWS::EC2::LaunchTemplate", "AWS::AutoScaling::AutoScalingGroup"):
-        return lambda before, after: (
-            Effect.DRAINS_NODES,
-            "Nodes have it once they are replaced: each drains first.",
-        )
-    return RULES.get((resource_type, path))

@@ -8,11 +8,9 @@ from enum import StrEnum
 from typing import Any
 
 from .assembly import Stack
-from .replacement import RETAINING, replacing_paths
+from .handoff import Key, answers_of, moved
+from .replacement import is_retaining, replacing_paths
 from .values import Path, at, leaves, references
-
-Key = tuple[str, str]
-"""Stack and logical id."""
 
 
 class Action(StrEnum):
@@ -23,6 +21,7 @@ class Action(StrEnum):
     REPLACED = "replaced"
     MAY_BE_REPLACED = "may be replaced"
     REMOVED = "removed"
+    MAY_BE_REMOVED = "may be removed"
     TYPE_CHANGED = "type changed"
 
 
@@ -52,10 +51,15 @@ class ResourceChange:
         A removal follows the template that is deployed. For a replacement the new template says
         it, and the old one must agree: which of the two counts depends on the order of updates.
         """
-        if self.action is Action.REMOVED:
-            return (self.before or {}).get("DeletionPolicy") in RETAINING
+        if self.is_removed:
+            return is_retaining((self.before or {}).get("DeletionPolicy"))
         policies = [(side or {}).get("UpdateReplacePolicy") for side in (self.before, self.after)]
-        return all(policy in RETAINING for policy in policies)
+        return all(map(is_retaining, policies))
+
+    @property
+    def is_removed(self) -> bool:
+        """It goes, or may."""
+        return self.action in (Action.REMOVED, Action.MAY_BE_REMOVED)
 
     @property
     def is_replaced(self) -> bool:
@@ -70,7 +74,9 @@ class Comparison:
         """Compare two sets of stacks by their names."""
         self.base, self.head = base, head
         self.replaced: dict[Key, tuple[tuple[Path, ...], bool]] = {}
-        self._parameters = _parameter_sources(head)
+        answers = answers_of(head)
+        self._sources = {key: each.source for key, each in answers.items() if each.source}
+        self.moved = moved(answers_of(base), answers)
         self._suspects = {
             (name, id): resource
             for name, stack in head.items()
@@ -81,14 +87,21 @@ class Comparison:
         self._find_replaced()
 
     def changes(self) -> Iterator[ResourceChange]:
-        """Yield every change, stack by stack; what a removed stack has stays deployed."""
+        """Yield every change, stack by stack.
+
+        What a removed stack has stays deployed, unless it was inside another that is still there.
+        """
         for name, head in self.head.items():
             base = self.base.get(name) or replace(head, template={})
             yield from self._in_stack(base, head)
+        for name, base in self.base.items():
+            if name not in self.head and base.parent in self.head:
+                yield from self._in_stack(base, replace(base, template={}))
 
     def becomes_new(self, stack: str, logical_id: str) -> bool:
         """Tell whether a reference from this stack points to something that is replaced."""
-        return self._target(stack, logical_id) in self.replaced
+        key = stack, logical_id
+        return key in self.moved or self._sources.get(key, key) in self.replaced
 
     def _in_stack(self, base: Stack, head: Stack) -> Iterator[ResourceChange]:
         for id, after in head.resources.items():
@@ -98,13 +111,18 @@ class Comparison:
                 yield ResourceChange(*known, Action.ADDED, after=after)
             elif before["Type"] != after["Type"]:
                 yield ResourceChange(*known, Action.TYPE_CHANGED, (), before, after)
+            elif (condition := after.get("Condition")) and condition != before.get("Condition"):
+                causes = (("Condition", condition),)
+                action = Action.MAY_BE_REMOVED
+                yield ResourceChange(*known, action, causes, before, after, users(base, id))
             elif (head.name, id) in self.replaced:
                 causes, maybe = self.replaced[head.name, id]
                 action = Action.MAY_BE_REPLACED if maybe else Action.REPLACED
                 yield ResourceChange(*known, action, causes, before, after, users(base, id))
             elif before != after:
                 paths = tuple(path for path, _, _ in property_leaves(before, after))
-                if paths or _policies(before) != _policies(after):
+                paths += _policies(before, after)
+                if paths:
                     yield ResourceChange(*known, Action.CHANGED, paths, before, after)
         for id, before in base.resources.items():
             if id not in head.resources:
@@ -120,7 +138,7 @@ class Comparison:
         }
         for key, resource in changed.items():
             self._judge(key, resource)
-        pending = bool(self.replaced)
+        pending = bool(self.replaced or self.moved)
         while pending:
             known = len(self.replaced)
             for key, resource in self._suspects.items():
@@ -151,12 +169,9 @@ class Comparison:
         return found
 
     def _points_to_replaced(self, stack: str, value: Any) -> bool:
-        if not self.replaced:
+        if not self.replaced and not self.moved:
             return False
         return any(self.becomes_new(stack, id) for id in references(value))
-
-    def _target(self, stack: str, logical_id: str) -> Key:
-        return self._parameters.get((stack, logical_id), (stack, logical_id))
 
 
 def users(stack: Stack, logical_id: str) -> frozenset[str]:
@@ -175,28 +190,6 @@ def users(stack: Stack, logical_id: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def _parameter_sources(stacks: Mapping[str, Stack]) -> dict[Key, Key]:
-    """Return the resource behind each template parameter that is read from Parameter Store.
-
-    That is how a foundation tells a cluster its ids, without locking the two together.
-    """
-    written: dict[Any, Key] = {}
-    for name, stack in stacks.items():
-        for resource in stack.resources.values():
-            if resource["Type"] == "AWS::SSM::Parameter":
-                properties = resource.get("Properties", {})
-                sources = list(references(properties.get("Value")))
-                if len(sources) == 1 and isinstance(properties.get("Name"), str):
-                    written[properties["Name"]] = name, sources[0]
-    return {
-        (name, id): written[parameter["Default"]]
-        for name, stack in stacks.items()
-        for id, parameter in stack.template.get("Parameters", {}).items()
-        if str(parameter.get("Type", "")).startswith("AWS::SSM::Parameter::Value")
-        and parameter.get("Default") in written
-    }
-
-
 def property_leaves(
     before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> list[tuple[Path, Any, Any]]:
@@ -204,5 +197,9 @@ def property_leaves(
     return list(leaves(before.get("Properties", {}), after.get("Properties", {})))
 
 
-def _policies(resource: Mapping[str, Any]) -> tuple[Any, Any]:
-    return resource.get("DeletionPolicy"), resource.get("UpdateReplacePolicy")
+POLICIES = ("DeletionPolicy", "UpdateReplacePolicy", "UpdatePolicy")
+
+
+def _policies(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Path, ...]:
+    """Return what differs of what CloudFormation is told beside the properties."""
+    return tuple((key,) for key in POLICIES if before.get(key) != after.get(key))

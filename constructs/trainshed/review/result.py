@@ -9,9 +9,9 @@ from types import MappingProxyType
 
 from .capacity import CapacitySpan
 from .effects import Effect, Finding, worst
+from .fact import Fact
 from .guards import Stop
 from .resources import ResourceChange
-from .security import Fact
 
 
 @dataclass(frozen=True)

@@ -2,52 +2,20 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..pcluster.render import NO_ADDRESS
+from . import exposure, ingress, rights
 from .assembly import Stack
 from .cluster import Config
-from .values import listed, variants
+from .fact import Fact, Kind
 from .values import stable_text as text
+from .values import variants
 
-ADMINISTRATORS = ("AdministratorAccess", "IAMFullAccess", "PowerUserAccess")
-RISING = ("iam:attachrolepolicy", "iam:createpolicyversion", "iam:putrolepolicy")
-SSH_PORT = 22
-SSH = {"IpProtocol": "tcp", "FromPort": SSH_PORT, "ToPort": SSH_PORT}
-
-
-class Kind(StrEnum):
-    """What a fact of security is about."""
-
-    RIGHT = "right"
-    INGRESS = "ingress"
-    EXPOSURE = "public exposure"
-    PROTECTION = "protection"
-
-
-@dataclass(frozen=True)
-class Fact:
-    """Something that is so in one version and may not be in the other."""
-
-    kind: Kind
-    place: str
-    """The role, policy, security group or key."""
-    words: str
-    """What it may or lets in, in one line."""
-    rule: str = ""
-    """The guard that this trips when it is new; empty for none."""
-
-    @property
-    def is_alarming(self) -> bool:
-        """It trips a guard, or allows a wildcard of actions."""
-        actions = self.words.partition(" if ")[0].partition(" on ")[0]
-        return bool(self.rule) or (self.kind is Kind.RIGHT and "*" in actions)
+Reader = Callable[[str, Mapping[str, Any], Stack], Iterator[Fact]]
 
 
 def facts_of_stacks(stacks: Mapping[str, Stack]) -> frozenset[Fact]:
@@ -58,11 +26,13 @@ def facts_of_stacks(stacks: Mapping[str, Stack]) -> frozenset[Fact]:
 def _of_stack(stack: Stack) -> Iterator[Fact]:
     if stack.protected:
         yield Fact(Kind.PROTECTION, stack.name, "termination protection")
+    for words in stack.unread:
+        yield Fact(Kind.UNREAD, stack.name, words, "unread")
     for id, resource in stack.resources.items():
         reader = READERS.get(resource["Type"])
         if reader:
             for properties in variants(resource.get("Properties", {})):
-                for fact in reader(stack.place(id), properties):
+                for fact in reader(stack.place(id), properties, stack):
                     place, words = (_named(each, stack) for each in (fact.place, fact.words))
                     yield replace(fact, place=place, words=words)
 
@@ -74,203 +44,59 @@ def _named(words: str, stack: Stack) -> str:
 
 _REFERENCE = re.compile(r"\$\{(?!AWS::)(\w+)[^}]*\}")
 
-
-def _role(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
-    for arn in listed(properties.get("ManagedPolicyArns")):
-        yield _managed_policy(place, text(arn))
-    for inline in listed(properties.get("Policies")):
-        yield from _statements(place, inline.get("PolicyDocument"))
-    for statement in _allowing(properties.get("AssumeRolePolicyDocument")):
-        who = text(statement.get("Principal"))
-        yield Fact(Kind.RIGHT, place, f"may be taken on by {who}{_condition(statement)}")
-
-
-def _policy(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
-    yield from _statements(place, properties.get("PolicyDocument"))
-
-
-def _managed_policy(place: str, arn: str) -> Fact:
-    name = arn.rpartition("/")[2]
-    rule = "administrator-access" if name in ADMINISTRATORS else ""
-    return Fact(Kind.RIGHT, place, f"policy {name}" if "/" in arn else f"policy {arn}", rule)
-
-
-def _statements(place: str, document: Any) -> Iterator[Fact]:
-    for statement in _allowing(document):
-        resources = [text(each) for each in listed(statement.get("Resource"))]
-        actions = [text(each) for each in listed(statement.get("Action"))]
-        all_but = [text(each) for each in listed(statement.get("NotAction"))]
-        if all_but:
-            actions = [f"everything but {', '.join(all_but)}"]
-        for action in actions:
-            for resource in resources or [_all_but(statement)]:
-                anything = resource == "*" or not resources
-                own = not all_but and not statement.get("Condition") and _can_rise(action)
-                everything = action in ("*", "*:*") or all_but or own
-                rule = "administrator-access" if everything and anything else ""
-                yield Fact(
-                    Kind.RIGHT, place, f"{action} on {resource}{_condition(statement)}", rule
-                )
-    for statement in _effects(document, "Deny"):
-        denied = ", ".join(text(each) for each in listed(statement.get("Action")))
-        yield Fact(Kind.PROTECTION, place, f"denies {denied}{_condition(statement)}")
-
-
-def _all_but(statement: Mapping[str, Any]) -> str:
-    others = [text(each) for each in listed(statement.get("NotResource"))]
-    return f"everything but {', '.join(others)}" if others else ""
-
-
-def _can_rise(action: str) -> bool:
-    """Tell whether an action, on every role, is as good as an administrator's rights."""
-    pattern = action.lower()
-    return any(fnmatchcase(each, pattern) for each in RISING)
-
-
-def _allowing(document: Any) -> Iterator[Mapping[str, Any]]:
-    yield from _effects(document, "Allow")
-
-
-def _effects(document: Any, effect: str) -> Iterator[Mapping[str, Any]]:
-    for statement in listed((document or {}).get("Statement")):
-        if statement.get("Effect") == effect:
-            yield statement
-
-
-def _condition(statement: Mapping[str, Any]) -> str:
-    condition = statement.get("Condition")
-    return f" if {text(condition)}" if condition else ""
-
-
-def _group(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
-    for rule in listed(properties.get("SecurityGroupIngress")):
-        yield _ingress(place, rule)
-
-
-def _lone_ingress(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
-    yield _ingress(text(properties.get("GroupId")) or place, properties)
-
-
-SOURCES = ("CidrIp", "CidrIpv6", "SourceSecurityGroupId", "SourcePrefixListId")
-
-
-def _ingress(place: str, rule: Mapping[str, Any]) -> Fact:
-    source = next((text(rule[key]) for key in SOURCES if rule.get(key)), "unknown")
-    protocol = str(rule.get("IpProtocol", "-1"))
-    low, high = _port(rule.get("FromPort")), _port(rule.get("ToPort"))
-    anything = protocol == "-1"
-    # Without ports, and with -1, a rule means all of them; so may one that the deployment decides.
-    first, last = (0, 65535) if anything or low in (None, -1) else (low, high or low)
-    ports = "all traffic" if anything else f"{protocol} {first}"
-    if not anything and last != first:
-        ports += f"-{last}"
-    reaches_ssh = anything or (protocol in ("tcp", "6") and first <= SSH_PORT <= last)
-    world = is_world(source)
-    return Fact(
-        Kind.INGRESS,
-        place,
-        f"{ports} from {'the whole internet, ' if world else ''}{source}",
-        "open-ssh" if world and reaches_ssh else "",
-    )
-
-
-def _port(value: Any) -> int | None:
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        return None
-
-
-def is_world(source: str) -> bool:
-    """Tell whether an address range is the internet, or so much of it that it may as well be."""
-    try:
-        network = ipaddress.ip_network(source, strict=False)
-    except ValueError:
-        return False
-    return network.prefixlen < (8 if network.version == 4 else 16)
-
-
-def _bucket(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
-    blocked = properties.get("PublicAccessBlockConfiguration", {})
-    keys = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
-    yield from (
-        Fact(Kind.EXPOSURE, place, f"{key} is off") for key in keys if blocked.get(key) is not True
-    )
-    if properties.get("BucketEncryption"):
-        yield Fact(Kind.PROTECTION, place, "encryption")
-
-
-def _resource_policy(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
-    document = properties.get("PolicyDocument") or properties.get("KeyPolicy")
-    for statement in _allowing(document):
-        principal = statement.get("Principal")
-        actions = ", ".join(text(each) for each in listed(statement.get("Action")))
-        if principal in ("*", {"AWS": "*"}) and not statement.get("Condition"):
-            yield Fact(Kind.EXPOSURE, place, f"everybody may {actions}")
-        else:
-            words = f"{text(principal)} may {actions}{_condition(statement)}"
-            yield Fact(Kind.RIGHT, place, words)
-    for statement in _effects(document, "Deny"):
-        denied = ", ".join(text(each) for each in listed(statement.get("Action")))
-        yield Fact(Kind.PROTECTION, place, f"denies {denied}{_condition(statement)}")
-
-
-def _subnet(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
-    if properties.get("MapPublicIpOnLaunch") is True:
-        yield Fact(Kind.EXPOSURE, place, "gives instances public addresses")
-
-
-def _function_url(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
-    if properties.get("AuthType") == "NONE":
-        yield Fact(Kind.EXPOSURE, place, "a function URL without authentication")
-
-
-def _function_permission(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
-    narrow = ("SourceArn", "SourceAccount", "PrincipalOrgID")
-    if properties.get("Principal") == "*" and not any(properties.get(key) for key in narrow):
-        yield Fact(Kind.EXPOSURE, place, f"everybody may {text(properties.get('Action'))}")
-
-
-def _load_balancer(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
-    if properties.get("Scheme", "internet-facing") == "internet-facing":
-        yield Fact(Kind.EXPOSURE, place, "a load balancer that faces the internet")
-
-
-def _file_system(place: str, properties: Mapping[str, Any]) -> Iterator[Fact]:
-    if properties.get("KmsKeyId"):
-        yield Fact(Kind.PROTECTION, place, f"encrypted with {text(properties['KmsKeyId'])}")
-
-
-READERS = {
-    "AWS::IAM::Role": _role,
-    "AWS::IAM::User": _role,
-    "AWS::IAM::Group": _role,
-    "AWS::IAM::Policy": _policy,
-    "AWS::IAM::RolePolicy": _policy,
-    "AWS::IAM::UserPolicy": _policy,
-    "AWS::IAM::GroupPolicy": _policy,
-    "AWS::IAM::ManagedPolicy": _policy,
-    "AWS::EC2::SecurityGroup": _group,
-    "AWS::EC2::SecurityGroupIngress": _lone_ingress,
-    "AWS::S3::Bucket": _bucket,
-    "AWS::S3::BucketPolicy": _resource_policy,
-    "AWS::SNS::TopicPolicy": _resource_policy,
-    "AWS::SQS::QueuePolicy": _resource_policy,
-    "AWS::KMS::Key": _resource_policy,
-    "AWS::EC2::Subnet": _subnet,
-    "AWS::Lambda::Permission": _function_permission,
-    "AWS::Lambda::Url": _function_url,
-    "AWS::ElasticLoadBalancingV2::LoadBalancer": _load_balancer,
-    "AWS::FSx::FileSystem": _file_system,
+READERS: Mapping[str, Reader] = {
+    "AWS::IAM::Role": rights.role_facts,
+    "AWS::IAM::User": rights.role_facts,
+    "AWS::IAM::Group": rights.role_facts,
+    "AWS::IAM::Policy": rights.policy_facts,
+    "AWS::IAM::RolePolicy": rights.policy_facts,
+    "AWS::IAM::UserPolicy": rights.policy_facts,
+    "AWS::IAM::GroupPolicy": rights.policy_facts,
+    "AWS::IAM::ManagedPolicy": rights.policy_facts,
+    "AWS::IAM::InstanceProfile": rights.profile_facts,
+    "AWS::IAM::UserToGroupAddition": rights.membership_facts,
+    "AWS::IAM::AccessKey": rights.key_facts,
+    "AWS::SSO::PermissionSet": rights.permission_set_facts,
+    "AWS::EC2::SecurityGroup": ingress.group_facts,
+    "AWS::EC2::SecurityGroupIngress": ingress.lone_facts,
+    "AWS::EC2::Instance": exposure.instance_facts,
+    "AWS::EC2::LaunchTemplate": exposure.instance_facts,
+    "AWS::EC2::EIP": exposure.address_facts,
+    "AWS::EC2::EIPAssociation": exposure.address_facts,
+    "AWS::EC2::Subnet": exposure.subnet_facts,
+    "AWS::S3::Bucket": exposure.bucket_facts,
+    "AWS::S3::BucketPolicy": exposure.own_policy_facts,
+    "AWS::SNS::TopicPolicy": exposure.own_policy_facts,
+    "AWS::SQS::QueuePolicy": exposure.own_policy_facts,
+    "AWS::KMS::Key": exposure.own_policy_facts,
+    "AWS::SecretsManager::ResourcePolicy": exposure.own_policy_facts,
+    "AWS::EFS::FileSystem": exposure.own_policy_facts,
+    "AWS::Lambda::Permission": exposure.permission_facts,
+    "AWS::Lambda::Url": exposure.function_url_facts,
+    "AWS::ElasticLoadBalancing::LoadBalancer": exposure.load_balancer_facts,
+    "AWS::ElasticLoadBalancingV2::LoadBalancer": exposure.load_balancer_facts,
+    "AWS::RDS::DBInstance": exposure.database_facts,
+    "AWS::RDS::DBCluster": exposure.database_facts,
+    "AWS::FSx::FileSystem": exposure.file_system_facts,
 }
 
 
-def facts_of_configuration(config: Config) -> frozenset[Fact]:
-    """Return every fact of a cluster configuration."""
-    return frozenset(_of_configuration(config))
+def facts_of_configuration(config: Config, administrators: Collection[str] = ()) -> frozenset[Fact]:
+    """Return every fact of a cluster configuration.
+
+    Args:
+        config: The configuration.
+        administrators: Logical ids of what may do everything, of the stacks around it.
+    """
+    return frozenset(_of_configuration(config, administrators))
 
 
-def _of_configuration(config: Config) -> Iterator[Fact]:
+def _of_configuration(config: Config, administrators: Collection[str]) -> Iterator[Fact]:
+    boundary = (config.get("Iam") or {}).get("PermissionsBoundary")
+    if boundary:
+        yield Fact(Kind.PROTECTION, "cluster-config", f"permissions boundary {text(boundary)}")
+    if (config.get("Imds") or {}).get("ImdsSupport") == "v2.0":
+        yield Fact(Kind.PROTECTION, "cluster-config", "instance metadata by IMDSv2 alone")
     head = config.get("HeadNode") or {}
     # ParallelCluster opens port 22 to the internet where AllowedIps is missing.
     default = (head.get("Ssh") or {}).get("AllowedIps", "0.0.0.0/0")
@@ -282,16 +108,30 @@ def _of_configuration(config: Config) -> Iterator[Fact]:
     for place, node in nodes:
         allowed = (node.get("Ssh") or {}).get("AllowedIps", default)
         if allowed != NO_ADDRESS:
-            yield _ingress(place, {**SSH, "CidrIp": allowed})
-        yield from _of_node(place, node)
+            yield from ingress.ingress(place, {**ingress.SSH, "CidrIp": allowed})
+        yield from _of_node(place, node, administrators)
     for queue in (config.get("Scheduling") or {}).get("SlurmQueues") or []:
-        yield from _of_node(f"SlurmQueues[{queue.get('Name')}]", queue)
+        yield from _of_node(f"SlurmQueues[{queue.get('Name')}]", queue, administrators)
 
 
-def _of_node(place: str, node: Mapping[str, Any]) -> Iterator[Fact]:
+def _of_node(
+    place: str, node: Mapping[str, Any], administrators: Collection[str]
+) -> Iterator[Fact]:
     iam, network = node.get("Iam") or {}, node.get("Networking") or {}
     for policy in iam.get("AdditionalIamPolicies") or []:
-        yield _managed_policy(place, str(policy.get("Policy")))
+        name = str(policy.get("Policy"))
+        yield rights.managed_policy(place, name, is_own=name.strip("${}") in administrators)
+    for key in ("InstanceRole", "InstanceProfile"):
+        if iam.get(key):
+            name = text(iam[key])
+            rule = (
+                rights.ADMINISTRATOR
+                if any(id in administrators for id in _IDS.findall(name))
+                else ""
+            )
+            yield Fact(Kind.RIGHT, place, f"has the {NAMES[key]} {name}", rule, hands_on=True)
+    if (node.get("Imds") or {}).get("Secured") is False:
+        yield Fact(Kind.EXPOSURE, place, "its rights, to every user on it (Imds.Secured is off)")
     for access in iam.get("S3Access") or []:
         verb = "read and write" if access.get("EnableWriteAccess") else "read"
         key = text(access.get("KeyName")) or "*"
@@ -300,3 +140,7 @@ def _of_node(place: str, node: Mapping[str, Any]) -> Iterator[Fact]:
         yield Fact(Kind.EXPOSURE, place, "has a public address")
     if network.get("AssignPublicIp"):
         yield Fact(Kind.EXPOSURE, place, "nodes get public addresses")
+
+
+_IDS = re.compile(r"\w+")
+NAMES = {"InstanceRole": "role", "InstanceProfile": "instance profile"}

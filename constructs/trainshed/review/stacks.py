@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from .assembly import Stack
 from .effects import Effect, Finding
@@ -16,7 +16,9 @@ def stack_findings(base: Mapping[str, Stack], head: Mapping[str, Stack]) -> Iter
     """Yield what changes of the stacks themselves."""
     for name, stack in base.items():
         if name not in head:
-            yield gone(name, _data(stack))
+            # What was inside another stack that is still there is removed piece by piece.
+            if stack.parent not in head:
+                yield gone(name, data_of([stack]))
         else:
             yield from _moved(stack, head[name])
             yield from _tagged(stack, head[name])
@@ -35,15 +37,16 @@ def gone(name: str, data: list[str] | None = None) -> Finding:
     return Finding(name, "", "", Effect.REPLACES_DATA, sentence)
 
 
-def _data(stack: Stack) -> list[str]:
-    nouns = {data_in(resource) for resource in stack.resources.values()}
+def data_of(stacks: Iterable[Stack]) -> list[str]:
+    """Return what stacks have that holds data, as nouns."""
+    nouns = {data_in(resource) for stack in stacks for resource in stack.resources.values()}
     return sorted(noun for noun in nouns if noun)
 
 
 def _moved(base: Stack, head: Stack) -> Iterator[Finding]:
     if base.environment == head.environment:
         return
-    effect = Effect.REPLACES_DATA if _data(base) else Effect.REFUSED
+    effect = Effect.REPLACES_DATA if data_of([base]) else Effect.REFUSED
     sentence = f"Everything is made anew in the other place, empty. {STAYS}"
     before, after = (each.environment.removeprefix("aws://") for each in (base, head))
     yield Finding(base.name, before, after, effect, sentence)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any
+
+from .intrinsics import NO_VALUE
 
 INSTITUTION_TAG = "trainshed:institution"
 LONGEST_VALUE = 120
-_NO_VALUE = {"Ref": "AWS::NoValue"}
 _DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
 _SUB = re.compile(r"\$\{([A-Za-z0-9]+)[.}]")
 
@@ -81,25 +83,52 @@ def references(value: Any) -> Iterator[str]:
 def variants(value: Any) -> list[Any]:
     """Return what a value of a template may become, with its conditions (``Fn::If``) decided.
 
-    Each branch is in one of them, as deep as one condition in another.
+    Every combination of them, as long as there are few; else each of them alone, both ways.
     """
-    if "Fn::If" not in json.dumps(value, default=str):
-        return [value]
-    orders = ((True, True), (True, False), (False, True), (False, False))
-    return [_decided(value, order) for order in orders]
+    names = sorted(set(_conditions(value)))
+    if len(names) <= MOST_CONDITIONS:
+        orders = [dict(zip(names, order, strict=True)) for order in _orders(len(names))]
+    else:
+        orders = [
+            {name: (name == one) == way for name in names} for one in names for way in (True, False)
+        ]
+    return [_decided(value, order) for order in orders] if names else [value]
 
 
-def _decided(value: Any, order: tuple[bool, bool]) -> Any:
+MOST_CONDITIONS = 6
+
+
+def _orders(number: int) -> Iterator[tuple[bool, ...]]:
+    return product((True, False), repeat=number)
+
+
+def _conditions(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _conditions(item)
+    elif isinstance(value, dict):
+        if _is_choice(value):
+            yield str(value["Fn::If"][0])
+        for item in value.values():
+            yield from _conditions(item)
+
+
+def _is_choice(value: Mapping[str, Any]) -> bool:
+    choice = value.get("Fn::If")
+    return len(value) == 1 and isinstance(choice, list) and len(choice) == 3
+
+
+def _decided(value: Any, order: Mapping[str, bool]) -> Any:
     if isinstance(value, list):
         items = [_decided(item, order) for item in value]
-        return [item for item in items if item != _NO_VALUE]
+        return [item for item in items if item != NO_VALUE]
     if not isinstance(value, dict):
         return value
-    if set(value) == {"Fn::If"}:
-        _, yes, no = value["Fn::If"]
-        return _decided(yes if order[0] else no, (order[1], order[0]))
+    if _is_choice(value):
+        name, yes, no = value["Fn::If"]
+        return _decided(yes if order[str(name)] else no, order)
     parts = {key: _decided(item, order) for key, item in value.items()}
-    return {key: part for key, part in parts.items() if part != _NO_VALUE}
+    return {key: part for key, part in parts.items() if part != NO_VALUE}
 
 
 def leaves(before: Any, after: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
@@ -131,3 +160,8 @@ def listed(value: Any) -> list[Any]:
     if value is None:
         return []
     return value if isinstance(value, list) else [value]
+
+
+def days(number: int) -> str:
+    """Return a number of days in words."""
+    return f"{number} day{'' if number == 1 else 's'}"

@@ -9,9 +9,9 @@ from datetime import datetime
 
 from .capacity import CapacitySpan
 from .effects import Effect
+from .fact import Fact, Kind
 from .resources import Action, ResourceChange
 from .result import Review, RuleChange
-from .security import Fact, Kind
 
 LONGEST_CONDITION = 160
 MARKS = {
@@ -70,6 +70,7 @@ def security_groups(review: Review) -> list[Group]:
     """Return what changes in security, what opens first; groups that have something."""
     changed, gained, lost = _conditions(review.gained, review.lost)
     titles = (
+        ("Not read", gained, Kind.UNREAD),
         ("Rights gained", gained, Kind.RIGHT),
         ("Ingress opened", gained, Kind.INGRESS),
         ("Public exposure new", gained, Kind.EXPOSURE),
@@ -139,6 +140,7 @@ def resource_groups(review: Review) -> list[tuple[Action, list[ResourceChange]]]
     """Return the resources by what happens to them, what goes first."""
     order = (
         Action.REMOVED,
+        Action.MAY_BE_REMOVED,
         Action.TYPE_CHANGED,
         Action.REPLACED,
         Action.MAY_BE_REPLACED,
@@ -154,7 +156,7 @@ def resource_groups(review: Review) -> list[tuple[Action, list[ResourceChange]]]
 def resource_words(change: ResourceChange) -> str:
     """Return why, or in what, a resource changes."""
     names = ", ".join(dict.fromkeys(".".join(path) for path in change.causes))
-    if change.action is Action.REMOVED or change.is_replaced:
+    if change.is_removed or change.is_replaced:
         kept = "the old one is retained" if change.is_retained else ""
         return "; ".join(part for part in (names, kept) if part)
     return names

@@ -88,8 +88,9 @@ def test_files_are_written_and_the_verdict_is_printed(
         (["nowhere", "nowhere"], "nowhere is no assembly and no institution file"),
         ([KAIT, KAIT, "--section", "cost.md"], "--section is 'cost.md'; write Cost=cost.md"),
         ([KAIT, KAIT, "--picture", "gone.svg"], "gone.svg"),
+        ([KAIT, KAIT, "--html", "nowhere/page.html"], "nowhere/page.html"),
     ],
-    ids=["no assembly", "no title", "no picture"],
+    ids=["no assembly", "no title", "no picture", "no folder"],
 )
 def test_what_cannot_be_read_ends_with_1(
     arguments: Sequence[str | Path], message: str, capsys: pytest.CaptureFixture[str]

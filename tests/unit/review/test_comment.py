@@ -19,7 +19,16 @@ from tests.unit.review.assemblies import (
     of_type,
     write,
 )
-from trainshed.review import FileDiff, Finding, Review, markdown, markdown_of, review, review_many
+from trainshed.review import (
+    FileDiff,
+    Finding,
+    Review,
+    Stop,
+    markdown,
+    markdown_of,
+    review,
+    review_many,
+)
 from trainshed.review.effects import Effect
 
 Golden = Callable[[str, object], None]
@@ -82,6 +91,27 @@ def test_several_institutions_are_one_comment_what_changes_first(tmp_path: Path)
     assert text.endswith("\n\n**kait**: nothing changes.\n")
 
 
+def test_several_that_change_are_listed_first(tmp_path: Path) -> None:
+    """What a long comment cuts off at its end is known from its beginning."""
+    files = (FileDiff("f", "\n".join(["+" + "x" * 200] * 350), 350, 0),)
+    many = [Review(f"u{at}", files=files) for at in range(3)]
+    text = markdown_of([*many, changed(tmp_path, worst)])
+    assert text.startswith(
+        "- 🟢 u0: live\n- 🟢 u1: live\n- 🟢 u2: live\n- ⛔ kait: would lose data, stopped\n\n## "
+    )
+    assert "## ⛔" not in text
+
+
+def test_a_diff_that_is_cut_ends_as_it_began() -> None:
+    line = "+```" + "x" * 200
+    text = markdown(Review("kait", files=(FileDiff("f", "\n".join([line] * 390), 390, 0),)))
+    assert "\n````\n</details>\n\n> ✂️ Cut here" in text
+
+
+def test_two_versions_without_a_stack_say_so() -> None:
+    assert markdown_of([]) == "Neither version has a stack.\n"
+
+
 def test_a_comment_fits_and_says_where_it_was_cut() -> None:
     files = tuple(FileDiff(f"f{at}", "\n".join(["+" + "x" * 90] * 300), 300, 0) for at in range(9))
     text = markdown(Review("kait", files=files))
@@ -106,6 +136,7 @@ def test_backticks_in_a_diff_do_not_end_it() -> None:
     [
         ("a|b", "`a\\|b`"),
         ("a`b", "`` a`b ``"),
+        ("a``b", "``` a``b ```"),
         ("<script>", "`<script>`"),
         ("", "*none*"),
     ],
@@ -118,6 +149,24 @@ def test_values_cannot_break_the_table(value: str, shown: str) -> None:
         if "place" in line
     ]
     assert row == f"| 🟢 live | `place` | `x` → {shown} | Sentence &lt;b&gt; \\| end. |"
+
+
+EVIL = "<!-- x --><img src=x onerror=alert(1)> [a](http://b) **c** `d` </details>"
+
+
+def test_what_stops_hides_nothing_behind_it() -> None:
+    """A condition of a policy is anybody's text: a comment in it would swallow what follows."""
+    stop = Stop("administrator-access", "a`b", EVIL)
+    files = (FileDiff("f", "+x", 1, 0),)
+    stops = (stop, replace(stop, is_accepted=True))
+    text = markdown(Review("kait", files=files, stops=stops))
+    shown = (
+        "&lt;!-- x --&gt;&lt;img src=x onerror=alert(1)&gt; \\[a\\](http://b) "
+        "\\*\\*c\\*\\* \\`d\\` &lt;/details&gt;"
+    )
+    assert f"> - `` a`b ``: {shown}\n" in text
+    assert f"> ✔️ Acknowledged, `administrator-access` at `` a`b ``: {shown}\n" in text
+    assert "<!--" not in text
 
 
 def test_cdk_nag_is_told(tmp_path: Path) -> None:

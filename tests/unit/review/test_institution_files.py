@@ -8,160 +8,20 @@ import pytest
 import yaml
 
 from tests.unit.review.assemblies import CLUSTER, KAIT, kait, kait_text, write
+from tests.unit.review.test_key_changes import BLOCK, RESERVED, files
 from trainshed.config import ConfigError, Institution
 from trainshed.config.load import load
 from trainshed.records import OnChange
-from trainshed.review import Effect, Review, review, review_many
+from trainshed.review import Effect, review, review_many
+from trainshed.review.bare import verdict
 from trainshed.review.compare import Version, compare
 from trainshed.review.institution import key_changes
 
-BLOCK = (
-    "capacity: {kind: capacity_block, reservation_id: cr-0123456789abcdef0, "
-    "end: 2027-03-01T11:30:00Z}"
-)
-RESERVED = "capacity: {kind: targeted_reservation, reservation_id: cr-0123456789abcdef0, nodes: 16}"
 
-
-def files(tmp_path: Path, old: str, new: str, capacity: str = RESERVED) -> Review:
-    """Review KAIT's file before and after a piece of its text becomes another."""
-    text = kait_text().replace(RESERVED, capacity)
-    assert old in text
-    before, after = tmp_path / "before.yaml", tmp_path / "after.yaml"
-    before.write_text(text)
-    after.write_text(text.replace(old, new))
-    return review(before, after)
-
-
-LUSTRE = "    capacity_gib: 230400"
-VPC = "vpc: {cidr: 10.0.0.0/16}"
-ALERTS = kait_text()[kait_text().index("alerts:\n") :]
-
-CHANGES = {
-    "tag": ('Grafana: "true"', 'Grafana: "false"', Effect.LIVE),
-    "zone": ("zone: ap-northeast-2a", "zone: ap-northeast-2b", Effect.REFUSED),
-    "network": ("cidr: 10.0.0.0/16", "cidr: 10.1.0.0/16", Effect.REFUSED),
-    "larger storage": ("capacity_gib: 230400", "capacity_gib: 268800", Effect.LIVE),
-    "smaller storage": ("capacity_gib: 230400", "capacity_gib: 115200", Effect.REFUSED),
-    "no EFA on storage": ("efa: true", "efa: false", Effect.REPLACES_DATA),
-    "link direction": ("direction: import", "direction: both", Effect.LIVE),
-    "head node": ("instance_type: m7i.8xlarge", "instance_type: m7i.4xlarge", Effect.REFUSED),
-    "system": ("os: ubuntu2204", "os: ubuntu2404", Effect.REFUSED),
-    "shrink": ("max_nodes: 16", "max_nodes: 8", Effect.STOPS_FLEET),
-    "queue renamed": ("    compute:", "    train:", Effect.STOPS_FLEET),
-    "reservation": ("cr-0123456789abcdef0", "cr-0123456789abcdef1", Effect.DRAINS_NODES),
-    "root volume": ("root_volume: {gib: 500}", "root_volume: {gib: 600}", Effect.DRAINS_NODES),
-    "memory": ("memory_scheduling: true", "memory_scheduling: false", Effect.STOPS_FLEET),
-    "metrics": ("detailed: true", "detailed: false", Effect.STOPS_FLEET),
-    "dashboard": ("dashboard: true", "dashboard: false", Effect.LIVE),
-    "strategy": ("strategy: DRAIN", "strategy: TERMINATE", Effect.LIVE),
-    "boot time": ("timeout_minutes: 50", "timeout_minutes: 40", Effect.REFUSED),
-    # FSx for Lustre
-    "storage throughput": (
-        "throughput_mb_s_per_tib: 125\n    efa: true",
-        "throughput_mb_s_per_tib: 250\n    efa: true",
-        Effect.REPLACES_DATA,
-    ),
-    "metadata operations": (LUSTRE, f"{LUSTRE}\n    metadata_iops: 120000", Effect.LIVE),
-    "compression": (LUSTRE, f"{LUSTRE}\n    compression: none", Effect.LIVE),
-    "maintenance": (LUSTRE, f'{LUSTRE}\n    maintenance: "1:01:00"', Effect.LIVE),
-    "root squash": (LUSTRE, f"{LUSTRE}\n    root_squash: {{uid: 65534}}", Effect.LIVE),
-    "key of storage": (
-        LUSTRE,
-        f"{LUSTRE}\n    kms_key_arn: arn:aws:kms:ap-northeast-2:111122223333:key/"
-        "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0",
-        Effect.REPLACES_DATA,
-    ),
-    "link comes": (
-        "  links:\n",
-        "  links:\n    New: {path: /new, prefix: new/, direction: import}\n",
-        Effect.LIVE,
-    ),
-    "link elsewhere": ("path: /datasets", "path: /data", Effect.REFUSED),
-    "link leaves": (
-        "    Datasets: {path: /datasets, prefix: datasets/, direction: import}\n",
-        "",
-        Effect.LIVE,
-    ),
-    "mounted elsewhere": ("mount_dir: /fsx", "mount_dir: /shared", Effect.REFUSED),
-    # VPC
-    "no way to the internet": (VPC, "vpc: {cidr: 10.0.0.0/16, internet: isolated}", Effect.REFUSED),
-    "flow logs": (VPC, "vpc: {cidr: 10.0.0.0/16, flow_log_retention_days: 90}", Effect.LIVE),
-    # Alerts
-    "alerts leave": (ALERTS, "", Effect.LIVE),
-    "channel": ("critical: C0ONCALL00", "critical: C0OTHER000", Effect.LIVE),
-    "secret of Slack": ("slack-AbCdEf", "slack-GhIjKl", Effect.LIVE),
-    "operators": ("[hpc@example.edu]", "[ops@example.edu]", Effect.LIVE),
-    "budget": (
-        "[hpc@example.edu]",
-        "[hpc@example.edu]\n  budget_usd_per_month: 1000",
-        Effect.LIVE,
-    ),
-    "nothing": ("name: kait", "name: kait", Effect.UNTOUCHED),
-}
-
-
-@pytest.mark.parametrize("name", CHANGES)
-def test_a_changed_key_has_its_verdict(name: str, tmp_path: Path) -> None:
-    old, new, verdict = CHANGES[name]
-    assert files(tmp_path, old, new).verdict == verdict
-
-
-BARE_CHANGES = {
-    "more nodes": (
-        "max_nodes: 4",
-        "max_nodes: 5",
-        Effect.LIVE,
-    ),
-    "fewer nodes": ("max_nodes: 4", "max_nodes: 3", Effect.DRAINS_NODES),
-    "another type": (
-        "instance_type: p5en.48xlarge",
-        "instance_type: p5.48xlarge",
-        Effect.DRAINS_NODES,
-    ),
-    "another block": ("cr-0123456789abcdef0", "cr-0123456789abcdef1", Effect.DRAINS_NODES),
-    "block ends later": ("end: 2027-03-15", "end: 2027-03-16", Effect.LIVE),
-    "image": ("ami-0123456789abcdef0", "ami-0123456789abcdef1", Effect.DRAINS_NODES),
-    "scratch": ("max_nodes: 4", "max_nodes: 4\n      nvme_dir: /scratch", Effect.DRAINS_NODES),
-    "root disk": (
-        "max_nodes: 4",
-        "max_nodes: 4\n      root_volume: {gib: 300}",
-        Effect.DRAINS_NODES,
-    ),
-    "head node": (
-        "  login_nodes:",
-        "  head_node: {instance_type: m7i.4xlarge}\n  login_nodes:",
-        Effect.LIVE,
-    ),
-    "disk of the head node": (
-        "  login_nodes:",
-        "  head_node: {root_volume: {gib: 400}}\n  login_nodes:",
-        Effect.LIVE,
-    ),
-    "more login nodes": ("count: 2", "count: 3", Effect.LIVE),
-    "login type": ("instance_type: m7i.xlarge", "instance_type: m7i.2xlarge", Effect.LIVE),
-    "metrics": ("  slurm:", "  monitoring: {detailed: true}\n  slurm:", Effect.DRAINS_NODES),
-    "setting of Slurm": (
-        "slurm: {state_volume_gib: 100}",
-        "slurm: {state_volume_gib: 100, extra_slurm_settings: {MaxJobCount: 5000}}",
-        Effect.LIVE,
-    ),
-    "state disk": ("state_volume_gib: 100", "state_volume_gib: 200", Effect.LIVE),
-    "queue renamed": ("    train:", "    gpus:", Effect.REPLACES_NODES),
-    "nothing": ("name: bare", "name: bare", Effect.UNTOUCHED),
-}
-
-
-@pytest.mark.parametrize("name", BARE_CHANGES)
-def test_a_changed_key_of_a_bare_fleet_has_its_verdict(name: str, tmp_path: Path) -> None:
-    old, new, verdict = BARE_CHANGES[name]
-    text = KAIT.with_name("bare.yaml").read_text().replace("nodes: 4\n  slurm", "nodes: 5\n  slurm")
-    assert old in text
-    before, after = tmp_path / "before.yaml", tmp_path / "after.yaml"
-    before.write_text(text)
-    after.write_text(text.replace(old, new))
-    found = review(before, after)
-    assert found.verdict == verdict
-    assert "ParallelCluster" not in str(found.findings)
+def test_a_placement_group_of_a_bare_fleet_comes_with_the_next_node() -> None:
+    told = verdict(("fleet", "queues", "train", "capacity", "placement_group"), False, True)
+    assert told is not None
+    assert told[0] is Effect.DRAINS_NODES
 
 
 def test_another_backend_is_another_cluster() -> None:
@@ -181,6 +41,60 @@ def test_a_new_end_of_a_block_is_live_and_on_the_timeline(tmp_path: Path) -> Non
     (span,), (was,) = found.capacity, found.capacity_before
     assert str(was.drain) == "2027-03-01 10:50:00+00:00"
     assert str(span.drain) == "2027-04-01 10:50:00+00:00"
+
+
+DATABASE = "  accounting:\n    create: {second_zone: ap-northeast-2c}\n"
+ELSEWHERE = """  accounting:
+    host: db.example.edu
+    user: slurm
+    password_secret_arn: arn:aws:secretsmanager:ap-northeast-2:111122223333:secret:db-AbCdEf
+"""
+
+
+def test_a_database_that_is_left_behind_is_stopped(tmp_path: Path) -> None:
+    text = kait_text().replace("  monitoring:", f"{DATABASE}  monitoring:")
+    found = files(tmp_path, DATABASE, ELSEWHERE, text=text)
+    assert [stop.flag for stop in found.stops] == ["--accept 'orphan-data:fleet.accounting.create'"]
+    assert "retained with users, limits and history" in found.stops[0].sentence
+
+
+def test_another_region_is_empty(tmp_path: Path) -> None:
+    found = files(tmp_path, "ap-northeast-2", "us-east-1")
+    assert [(stop.rule, stop.place) for stop in found.stops] == [("orphan-data", "region")]
+    assert [each.place for each in found.findings].count("region") == 1
+
+
+SAID = {
+    "termination_protection": (
+        "name: kait\n",
+        "name: kait\ntermination_protection: false\n",
+        "The stacks may be deleted from now on.",
+    ),
+    "export_deletions": (
+        "direction: export}",
+        "direction: export, export_deletions: true}",
+        "A file that is deleted takes its object with it.",
+    ),
+    "noncurrent_days": (
+        "\nfleet:",
+        "  bucket: {noncurrent_days: 1}\nfleet:",
+        "What is older than 1 day is deleted: versions of objects that were overwritten or "
+        "deleted.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_a_live_key_says_what_cannot_be_had_again(name: str, tmp_path: Path) -> None:
+    old, new, sentence = SAID[name]
+    (finding,) = files(tmp_path, old, new).findings
+    assert (finding.effect, finding.sentence) == (Effect.LIVE, sentence)
+    assert finding.place.endswith(name)
+
+
+def test_a_longer_time_is_no_loss(tmp_path: Path) -> None:
+    (finding,) = files(tmp_path, "\nfleet:", "  bucket: {noncurrent_days: 365}\nfleet:").findings
+    assert finding.sentence == "Applied while jobs run."
 
 
 def test_what_leaves_data_behind_is_stopped(tmp_path: Path) -> None:
@@ -257,6 +171,19 @@ def test_a_new_institution_is_new_and_a_lost_one_is_gone(tmp_path: Path) -> None
     new, gone = review_many(first, second)
     assert (new.name, new.is_new, new.verdict) == ("two", True, Effect.LIVE)
     assert (gone.name, gone.is_gone, gone.verdict) == ("one", True, Effect.UNTOUCHED)
+
+
+def test_an_institution_that_goes_or_is_renamed_leaves_its_data(tmp_path: Path) -> None:
+    renamed = {name.replace("kait", "other"): each for name, each in kait().items()}
+    first = write(tmp_path / "a", kait())
+    new, gone = review_many(first, write(tmp_path / "b", renamed, institution="other"))
+    assert (new.is_new, new.stops, gone.is_gone) == (True, (), True)
+    (stop,) = gone.stops
+    assert stop.flag == "--accept 'orphan-data:kait'"
+    assert stop.sentence == (
+        "It is no longer in the app, and with it the bucket, database and file system. "
+        "What is deployed stays until somebody runs cdk destroy."
+    )
 
 
 def test_every_key_of_the_records_says_what_its_change_does() -> None:

@@ -19,7 +19,7 @@ from tests.unit.review.assemblies import (
     write,
 )
 from trainshed.review import Kind, Review, review
-from trainshed.review.security import is_world
+from trainshed.review.ingress import is_world
 from trainshed.review.wording import security_groups
 
 ROLE = "AWS::IAM::Role"

@@ -1,0 +1,149 @@
+"""Assemblies with stacks inside stacks, with what nobody can read, and broken ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.review.assemblies import write
+from tests.unit.review.test_hidden_changes import TOPIC, Template, compared, one
+from trainshed.review import review, review_many
+
+
+def nesting(folder: Path, inner: Template | None, *, is_there: bool = True) -> Path:
+    """An assembly whose stack has another inside it."""
+    metadata = {"aws:asset:path": "inner.nested.template.json"}
+    nested = {"Type": "AWS::CloudFormation::Stack", "Metadata": metadata}
+    resources = {**TOPIC, **({"Inner": nested} if inner is not None else {})}
+    write(folder, {"Stack": {"Resources": resources}})
+    if is_there:
+        (folder / "inner.nested.template.json").write_text(json.dumps(inner))
+    return folder
+
+
+def test_a_nested_stack_is_read(tmp_path: Path) -> None:
+    retained = one("AWS::S3::Bucket", more={"UpdateReplacePolicy": "Retain"}, BucketName="a")
+    renamed = one("AWS::S3::Bucket", BucketName="b")
+    found = review(nesting(tmp_path / "a", retained), nesting(tmp_path / "b", renamed))
+    assert [stop.flag for stop in found.stops] == ["--accept 'lose-data:Stack/Inner/Data'"]
+
+
+def test_a_nested_stack_that_goes_takes_what_it_has(tmp_path: Path) -> None:
+    plain = one("AWS::S3::Bucket")
+    found = review(nesting(tmp_path / "a", plain), nesting(tmp_path / "b", None, is_there=False))
+    assert [stop.flag for stop in found.stops] == ["--accept 'lose-data:Stack/Inner/Data'"]
+
+
+UNREAD: dict[str, tuple[Template, str]] = {
+    "macro": ({"Transform": ["Vendor::Macro"]}, "macro Vendor::Macro"),
+    "macro inside": (
+        {"Resources": {**TOPIC, "X": {"Fn::Transform": {"Name": "M"}}}},
+        "a macro inside, Fn::Transform",
+    ),
+    "loop": (
+        {"Transform": "AWS::LanguageExtensions", "Resources": {**TOPIC, "Fn::ForEach::B": []}},
+        "a loop, Fn::ForEach",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_what_nobody_can_read_is_stopped(name: str, tmp_path: Path) -> None:
+    more, words = UNREAD[name]
+    found = compared(tmp_path, {"Resources": TOPIC}, {"Resources": TOPIC, **more})
+    (stop,) = found.stops
+    assert (stop.rule, stop.place) == ("unread", "Stack")
+    assert stop.sentence == f"Nobody knows here what it does: {words}."
+
+
+def test_a_nested_template_that_is_elsewhere_is_stopped(tmp_path: Path) -> None:
+    base = write(tmp_path / "a", {"Stack": {"Resources": TOPIC}})
+    (stop,) = review(base, nesting(tmp_path / "b", {}, is_there=False)).stops
+    assert stop.sentence.endswith("the template of Stack/Inner is not in the assembly.")
+
+
+def test_stages_may_have_stacks_of_one_name(tmp_path: Path) -> None:
+    folders = []
+    for name, inner in (("a", one("AWS::S3::Bucket")), ("b", {"Resources": TOPIC})):
+        folder = write(tmp_path / name, {"Stack": one("AWS::EFS::FileSystem")})
+        write(folder / "assembly-stage", {"Stack": inner})
+        manifest = json.loads((folder / "manifest.json").read_text())
+        stage = {"type": "cdk:cloud-assembly", "properties": {"directoryName": "assembly-stage"}}
+        manifest["artifacts"]["stage"] = stage
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+        folders.append(folder)
+    (found,) = review_many(*folders)
+    assert [stop.place for stop in found.stops] == [
+        "Stack of aws://111122223333/ap-northeast-2/Data"
+    ]
+
+
+Break = Callable[[Path], object]
+
+
+def artifact(**properties: Any) -> Break:
+    def change(folder: Path) -> None:
+        manifest = json.loads((folder / "manifest.json").read_text())
+        manifest["artifacts"]["more"] = properties
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+
+    return change
+
+
+BROKEN: dict[str, tuple[Break, str]] = {
+    "no JSON": (
+        lambda f: (f / "Stack.template.json").write_text("{"),
+        r"Stack\.template\.json is not JSON",
+    ),
+    "no text": (
+        lambda f: (f / "Stack.template.json").write_bytes(b"\xff\xfe"),
+        r"Stack\.template\.json is not JSON",
+    ),
+    "no object": (
+        lambda f: (f / "Stack.template.json").write_text("[]"),
+        r"Stack\.template\.json is not what cdk synth writes: no object, but \[\]",
+    ),
+    "no artifacts": (
+        lambda f: (f / "manifest.json").write_text("{}"),
+        r"manifest\.json has no artifacts; run cdk synth again",
+    ),
+    "no template": (
+        artifact(type="aws:cloudformation:stack", properties={}),
+        r"manifest\.json: more names no template",
+    ),
+    "an assembly inside itself": (
+        artifact(type="cdk:cloud-assembly", properties={"directoryName": "."}),
+        r"manifest\.json: more holds the assembly that it is in",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_an_assembly_that_is_not_one_names_the_file(name: str, tmp_path: Path) -> None:
+    spoil, message = BROKEN[name]
+    folder = write(tmp_path, {"Stack": {"Resources": TOPIC}})
+    spoil(folder)
+    with pytest.raises(ValueError, match=message):
+        review_many(folder, folder)
+
+
+def test_parts_that_cloudformation_would_refuse_break_nothing(tmp_path: Path) -> None:
+    odd = {
+        "Null": {"Type": "AWS::SNS::Topic", "Properties": None},
+        "Typeless": {"Properties": {}},
+        "Text": "x",
+        "Policy": {
+            "Type": "AWS::IAM::Policy",
+            "Properties": {"PolicyDocument": {"Statement": ["x", None]}},
+        },
+        "Join": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": {"Fn::Join": "x"}}},
+        "Unset": {"Type": "AWS::S3::Bucket", "DeletionPolicy": {"Ref": "X"}},
+    }
+    found = compared(tmp_path, {"Resources": TOPIC}, {"Resources": odd, "Parameters": None})
+    assert {each.logical_id for each in found.resources} == {
+        *("Null", "Policy", "Join", "Unset", "Other")
+    }
