@@ -24,6 +24,8 @@ ISOLATED_INTERFACE_ENDPOINTS = 15
 ISOLATED_GATEWAY_ENDPOINTS = 2
 # The EFA and the egress group; beside them ParallelCluster's own, or that of the database's client.
 GROUPS_OF_A_NODE = 3
+# Nothing in the file sets it: as much as the cost counts at most.
+LOGIN_DISK_GIB = 100
 # Lambda developer guide, "Configuring reserved concurrency", read 2026-11-29: what no reservation
 # may take from the other functions of an account.
 UNRESERVED_CONCURRENCY = 100
@@ -134,7 +136,11 @@ def _storage(institution: Institution) -> Iterator[Need]:
     disks = fleet.head_node.root_volume.gib + sum(
         queue.max_nodes * queue.root_volume.gib for queue in fleet.queues.values()
     )
-    yield Need(quotas.GP3_STORAGE, math.ceil(disks / 1024), f"root disks, {disks:,} GiB")
+    disks += LOGIN_DISK_GIB * sum(pool.count for pool in fleet.login_nodes.values())
+    what = "root disks"
+    if fleet.backend == "slurm":
+        disks, what = disks + fleet.slurm.state_volume_gib, "root disks and that of Slurm's state"
+    yield Need(quotas.GP3_STORAGE, math.ceil(disks / 1024), f"{what}, {disks:,} GiB")
 
 
 def _network(institution: Institution) -> Iterator[Need]:

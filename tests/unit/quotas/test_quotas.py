@@ -11,6 +11,7 @@ import yaml
 from trainshed import facts
 from trainshed.cli.checked import load_checked
 from trainshed.config import Institution
+from trainshed.cost import monthly_cost
 from trainshed.network.endpoints import GATEWAY_ENDPOINTS, INTERFACE_ENDPOINTS
 from trainshed.quotas import Need, quota_needs, quota_table, vcpu_class
 from trainshed.quotas.needs import ISOLATED_GATEWAY_ENDPOINTS, ISOLATED_INTERFACE_ENDPOINTS
@@ -43,6 +44,19 @@ def test_kait_needs_its_gpus_and_its_file_system() -> None:
     needed = _needed(_read("kait"))
     assert needed["Running On-Demand P instances"] == 16 * 192
     assert needed["Lustre Persistent_2 storage capacity"] == 230_400
+
+
+@pytest.mark.parametrize("name", ["kait", "minimal", "full", "bare"])
+def test_the_disks_are_those_that_cost_something(name: str) -> None:
+    institution = _read(name)
+    disks = sum(
+        item.quantity.high
+        for item in monthly_cost(institution).items
+        if item.what.lower().split(",")[0].startswith(("root disks", "disk of"))
+        if "IOPS" not in item.what and "throughput" not in item.what
+    )
+    (note,) = [need.note for need in quota_needs(institution) if need.quota.code == "L-7A658B76"]
+    assert note.endswith(f", {disks:,.0f} GiB")
 
 
 def test_an_isolated_network_needs_the_endpoints_that_are_made() -> None:
