@@ -30,9 +30,11 @@ def html_of(reviews: Sequence[Review], *, pictures: Mapping[str, str] | None = N
     same = [review for review in reviews if review.is_unchanged]
     title = f"Review of {', '.join(review.name for review in reviews)}"
     given = {**{r.name: r.picture for r in reviews}, **(pictures or {})}
-    body = "".join(
-        "".join(_article(review, given.get(review.name, ""))) for review in changed
-    ) + "".join(_unchanged(review, given.get(review.name, "")) for review in same)
+    body = (
+        _contents(changed)
+        + "".join("".join(_article(review, given.get(review.name, ""))) for review in changed)
+        + "".join(_unchanged(review, given.get(review.name, "")) for review in same)
+    )
     style = Path(__file__).with_name("style.css").read_text()
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -46,6 +48,17 @@ def html_of(reviews: Sequence[Review], *, pictures: Mapping[str, str] | None = N
         "<footer><p>Written by trainshed before anything is deployed.</p></footer>\n"
         "</body>\n</html>\n"
     )
+
+
+def _contents(reviews: Sequence[Review]) -> str:
+    """Return the verdicts of several institutions, each with the way to it."""
+    if len(reviews) < 2:
+        return ""
+    links = "".join(
+        f'<li><a href="#{slug(each.name)}-verdict">{escape(verdict_title(each))}</a></li>'
+        for each in reviews
+    )
+    return f'<nav aria-label="Institutions"><ul>{links}</ul></nav>'
 
 
 def _unchanged(review: Review, picture: str) -> str:

@@ -27,6 +27,7 @@ from trainshed.review import (
 from trainshed.review.page import html_of
 from trainshed.review.prose import to_html
 from trainshed.review.timeline import timeline
+from trainshed.review.wording import verdict_title
 
 VOID = {"meta", "link", "br", "rect", "path"}
 SPAN = CapacitySpan(
@@ -151,6 +152,13 @@ def test_several_institutions_are_one_page(tmp_path: Path) -> None:
     names = list(Page(text).values("id"))
     assert len(names) == len(set(names))
     assert "<title>Review of kait, other</title>" in text
+    links = re.findall(r'<nav aria-label="Institutions"><ul>(.*?)</ul>', text)
+    assert re.findall(r'<a href="#([^"]+)">([^<]+)</a>', links[0]) == [
+        ("kait-verdict", verdict_title(first)),
+        ("other-verdict", verdict_title(replace(first, name="other"))),
+    ]
+    assert set(re.findall('id="([a-z]+-verdict)"', text)) == {"kait-verdict", "other-verdict"}
+    assert "Institutions" not in html(first)
 
 
 @pytest.mark.parametrize("width", [340, 960])

@@ -173,6 +173,18 @@ def test_the_workflow_without_labels_accepts_nothing(repository: Path) -> None:
     assert "--accept" not in (repository.parent / "seen").read_text()
 
 
+def test_the_workflow_ends_as_the_review_did_once_it_has_commented() -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "review.yml").read_text())
+    steps = workflow["jobs"]["review"]["steps"]
+    last = steps[-1]
+    assert "gh pr comment" in steps[-2]["run"]
+    assert last["if"] == "steps.review.outputs.code != '0'"
+    assert last["env"] == {"CODE": "${{ steps.review.outputs.code }}"}
+    assert not any(each.get("continue-on-error") for each in steps)
+    environment = {**os.environ, "CODE": "2"}
+    assert subprocess.run(["bash", "-e", "-c", last["run"]], env=environment).returncode == 2
+
+
 @pytest.mark.parametrize("range", ["new", "..new", "old.."])
 def test_what_is_no_range_is_refused(repository: Path, range: str) -> None:
     done = call(repository, range, "out")
