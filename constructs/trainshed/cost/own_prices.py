@@ -14,19 +14,28 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+)
 
-from ..config.explain import explain
+from ..config.explain import explain, nearest
 from ..config.faults import Fault, dotted
 from ..config.load import ConfigError
 from ..config.yaml_source import YamlError, YamlSource
 from .amounts import Range
-from .prices import ANYWHERE, Price
+from .estimate import HOURS_A_MONTH
+from .prices import ANYWHERE, PRICES, Price
 
 
 def _amount(value: object) -> object:
@@ -68,6 +77,37 @@ class Assumptions(BaseModel):
     alarms: Amount | None = None
     """CloudWatch alarms. Default: 4 to 8 of ParallelCluster, 13 to 20 more with alerts."""
 
+    @field_validator("busy_hours")
+    @classmethod
+    def _within_a_month(cls, value: Range) -> Range:
+        if value.high > HOURS_A_MONTH:
+            raise ValueError(f"{value.high} hours are more than the {HOURS_A_MONTH} of a month")
+        return value
+
+    @field_validator("spot_share")
+    @classmethod
+    def _at_most_the_whole(cls, value: Range) -> Range:
+        if value.high > 1:
+            raise ValueError(f"{value.high} is a share of the On-Demand price; 1 at most")
+        return value
+
+
+# EC2 user guide "Instance type naming conventions", read 2026-11-29.
+_TYPE = r"[a-z][a-z0-9-]*\.(nano|micro|small|medium|large|\d*xlarge|metal(-\d+xl)?)"
+# What is named by a rule, with its unit; everything else is a name of the table.
+_NAMES = {
+    rf"ec2:{_TYPE}": "hour",
+    r"ec2:[a-z][a-z0-9-]*\.\*": "vCPU-hour",
+    rf"capacity-block:{_TYPE}": "hour",
+    r"fsx:(scratch_[12]|persistent_[12]):(ssd|hdd):(\d+|\*)": "GB-month",
+}
+
+
+def _unit(what: str) -> str | None:
+    """Return the unit of a price; None where nothing has this name."""
+    by_rule = (unit for rule, unit in _NAMES.items() if re.fullmatch(rule, what))
+    return next(by_rule, None) or next((p.unit for p in PRICES.prices if p.what == what), None)
+
 
 class OwnPrice(BaseModel):
     """A price that counts before the public one."""
@@ -80,14 +120,14 @@ class OwnPrice(BaseModel):
     """US dollars a unit."""
     source: str
     """Where the price is from; it stands beside the item."""
-    unit: str = "hour"
-    """What one is."""
+    unit: str = ""
+    """What one is. Default: what it is in the table, and nothing else."""
     regions: tuple[str, ...] = (ANYWHERE,)
     """Where it holds. Default: everywhere."""
 
     def price(self) -> Price:
         """Return it as the table has prices."""
-        return Price(self.what, self.unit, self.usd, self.regions, self.source)
+        return Price(self.what, _unit(self.what) or self.unit, self.usd, self.regions, self.source)
 
 
 class OwnPrices(BaseModel):
@@ -113,12 +153,25 @@ def read_own_prices(path: Path) -> OwnPrices:
         raise ConfigError(str(error)) from None
     try:
         own = OwnPrices.model_validate(source.data if source.data is not None else {})
-        faults = list(source.faults)
+        faults = [*source.faults, *_misnamed(own)]
     except ValidationError as error:
         faults = [*source.faults, *explain(error, source.data, OwnPrices)]
     if faults:
         raise ConfigError("\n".join(_lines(source, faults)))
     return own
+
+
+def _misnamed(own: OwnPrices) -> Iterator[Fault]:
+    """Yield prices that no item could ever have, or by another unit than it is counted in."""
+    for at, price in enumerate(own.prices):
+        unit = _unit(price.what)
+        if unit is None:
+            advice = nearest(price.what, sorted({each.what for each in PRICES.prices}))
+            reason = f"nothing is priced as {price.what!r}{advice}"
+            yield Fault.at("prices", at, "what", reason=reason)
+        elif price.unit not in ("", unit):
+            reason = f"{price.what} is counted by {unit}, not by {price.unit}"
+            yield Fault.at("prices", at, "unit", reason=reason)
 
 
 def _lines(source: YamlSource, faults: list[Fault]) -> Iterator[str]:
