@@ -1,8 +1,9 @@
 #!/bin/bash
-# usage: nccl_gate.sh EXPECT_JSON OUT_DIR    inside an allocation of all nodes: sbatch or salloc
+# usage: nccl_gate.sh [--strict] EXPECT_JSON OUT_DIR    inside an allocation of all nodes: sbatch or salloc
 #
 # Runs nccl-tests' all-reduce over every GPU of the allocation and judges it: bandwidth, right values,
-# and the proof that the data went over EFA. Ends with 0 when the nodes may be used.
+# and the proof that the data went over EFA. Ends with 0 when the nodes may be used; with --strict,
+# only where the table has a row to judge the bandwidth by.
 # NCCL_TESTS names all_reduce_perf (built with MPI), NCCL_CONTAINER an image that has it, GATE_MPI
 # srun's --mpi, GATE_SECONDS the time limit.
 set -euo pipefail
@@ -14,9 +15,13 @@ readonly HERE
 readonly SIZES=(--minbytes 128M --maxbytes 16G --stepfactor 2 --iters 20 --warmup_iters 5 --check 1)
 
 main() {
-  (($# == 2)) || fail "usage: nccl_gate.sh EXPECT_JSON OUT_DIR"
+  local -a container=() judge=()
+  if [[ ${1:-} == --strict ]]; then
+    judge=(--strict)
+    shift
+  fi
+  (($# == 2)) || fail "usage: nccl_gate.sh [--strict] EXPECT_JSON OUT_DIR"
   local expect=$1 directory=$2 nodes=${SLURM_JOB_NUM_NODES:-} code=0 output gpus program
-  local -a container=()
   [[ -n $nodes ]] || fail "there is no allocation: run it with sbatch or salloc"
   gpus=$(python3 -S -E "$HERE/nccl_gate.py" --gpus --expect "$expect")
   program=${NCCL_TESTS:-$(find_program)}
@@ -30,8 +35,8 @@ main() {
   timeout "${GATE_SECONDS:-900}" srun --mpi="${GATE_MPI:-pmix}" --nodes="$nodes" \
     --ntasks-per-node="$gpus" --gpus-per-node="$gpus" --kill-on-bad-exit=1 "${container[@]}" \
     "$program" "${SIZES[@]}" --ngpus 1 >"$output.txt" 2>&1 || code=$?
-  python3 -S -E "$HERE/nccl_gate.py" "$output.txt" --expect "$expect" --nodes "$nodes" --code "$code" |
-    tee "$output.json"
+  python3 -S -E "$HERE/nccl_gate.py" "$output.txt" --expect "$expect" --nodes "$nodes" --code "$code" \
+    "${judge[@]}" | tee "$output.json"
 }
 
 find_program() {

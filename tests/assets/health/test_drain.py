@@ -73,6 +73,14 @@ def test_a_node_out_of_use_keeps_the_reason_that_it_has(state: str) -> None:
     assert updates(probe) == []
 
 
+@pytest.mark.parametrize(
+    ("state", "drained"),
+    [("DOWN", True), ("DOWN+CLOUD+NOT_RESPONDING", True), ("DOWN+DRAIN", False)],
+)
+def test_a_node_that_joins_is_drained_while_it_is_down(state: str, drained: bool) -> None:
+    assert bool(drain(slurm(state), "train-1", [LOST], joining=True)) is drained
+
+
 @pytest.mark.parametrize("state", ["IDLE", "ALLOCATED", "MIXED", "IDLE+CLOUD"])
 def test_a_node_in_use_is_drained(state: str) -> None:
     assert drain(slurm(state), "train-1", [LOST])

@@ -122,8 +122,8 @@ def test_the_older_words_of_the_plugin_are_a_proof_too() -> None:
 
 
 def test_a_type_that_nobody_has_measured_is_not_judged_by_bandwidth() -> None:
-    b200 = expected(facts.instance_type("p6-b200.48xlarge"))
-    result = judged(proofs(nics=8) + TWO_P5, b200)
+    g6e = expected(facts.instance_type("g6e.48xlarge"))
+    result = judged(proofs(nics=4) + TWO_P5, g6e)
     assert (result.verdict, result.severity) == ("warn", "monitor")
     assert "487.25 GB/s at 16 GiB is not judged: nobody has measured 2 x 8 GPUs" in result.evidence
 

@@ -1,15 +1,18 @@
-"""What real H200 printed on 2026-11-29, as it was printed (h200/one and h200/two)."""
+"""What real H200 printed on 2026-11-29 and 30, as it was printed (h200/one and h200/two)."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from assets.node.health.checks import gpus, nvlink, xid
+from assets.node.health.checks import gate, gpus, nvlink, xid
 from assets.node.health.checks.expectation import Expectation
 from assets.node.health.checks.gpu_report import QUERY, Report
 from tests.fixtures.health.node import HERE, p5en
+from trainshed import facts
+from trainshed.health import expected_hardware
 
 H200 = HERE / "h200"
 JUDGES = [
@@ -129,3 +132,51 @@ def test_the_fast_check_of_a_real_h200_found_nothing_but_a_clock_without_keeper(
     said = {line["check"]: line["verdict"] for line in map(json.loads, lines)}
     assert said.pop("clock") == "warn"
     assert set(said.values()) == {"ok"}
+
+
+@pytest.mark.parametrize("name", ["one", "two"])
+def test_the_basic_check_of_a_real_h200_missed_only_the_tools_that_were_not_there(
+    name: str,
+) -> None:
+    lines = (H200 / name / "basic.json").read_text().splitlines()
+    said = {line["check"]: line["evidence"] for line in map(json.loads, lines) if _warns(line)}
+    assert said == {
+        "dcgm_level_2": "DCGM did not run: [Errno 2] No such file or directory: 'dcgmi'",
+        "stress": "stress is not installed",
+    }
+
+
+def _warns(line: dict[str, str]) -> bool:
+    assert line["verdict"] in ("ok", "warn")
+    return line["verdict"] == "warn"
+
+
+def judged(
+    name: str, gpus: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], *more: str
+) -> tuple[int, dict[str, str]]:
+    """Judge a recorded run of the gate once more."""
+    expect = tmp_path / "expect.json"
+    document = expected_hardware(facts.instance_type("p5en.48xlarge"), cluster_name="kait")
+    expect.write_text(json.dumps(document))
+    output = str(H200 / name / "gate.txt")
+    size = ("--nodes", "1", "--gpus-per-node", gpus)
+    code = gate.main([output, "--expect", str(expect), *size, *more])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_the_strict_gate_passed_on_two_real_h200_and_does_with_this_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said = judged("two", "2", tmp_path, capsys, "--strict")
+    assert code == 0
+    assert said == json.loads((H200 / "two" / "gate.json").read_text())
+    assert said["evidence"].startswith("349.17 GB/s at 16 GiB, least 293.4 (measured 345.19: ")
+
+
+def test_the_strict_gate_refused_one_real_h200_that_nobody_has_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said = judged("one", "1", tmp_path, capsys, "--strict")
+    assert (code, said["verdict"]) == (1, "warn")
+    assert said == json.loads((H200 / "one" / "gate.json").read_text())
+    assert judged("one", "1", tmp_path, capsys)[0] == 0

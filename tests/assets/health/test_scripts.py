@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.fixtures.health.node import Fault, fault, stand_in
+from tests.fixtures.health.node import HERE, Fault, fault, stand_in
 
 HEALTH = Path(__file__).parents[3] / "assets" / "node" / "health"
 SHOW = 'echo "NodeName=train-1 State=IDLE"'
@@ -165,3 +166,30 @@ def test_the_gate_wants_an_allocation(tmp_path: Path) -> None:
     done = node.run("nccl_gate.sh", str(node.expect), str(tmp_path))
     assert done.returncode == 2
     assert done.stderr == "nccl_gate: there is no allocation: run it with sbatch or salloc\n"
+
+
+@pytest.mark.parametrize(
+    ("gpus", "strict", "code"),
+    [("2", "", 0), ("2", "--strict", 0), ("1", "", 0), ("1", "--strict", 1)],
+    ids=["measured", "measured, strict", "unmeasured", "unmeasured, strict"],
+)
+def test_the_gate_refuses_what_nobody_has_measured_only_if_it_is_strict(
+    tmp_path: Path, gpus: str, strict: str, code: int
+) -> None:
+    node = ScriptNode(tmp_path)
+    document = json.loads(node.expect.read_text())
+    node.expect.write_text(json.dumps({**document, "gpus": int(gpus)}))
+    recorded = HERE / "h200" / ("two" if gpus == "2" else "one") / "gate.txt"
+    node.command("srun", f'echo "srun $*" >>"$CALLS"; cat {recorded}')
+    node.environment.update(
+        SLURM_JOB_NUM_NODES="1", SLURM_JOB_ID="7", NCCL_TESTS="/opt/all_reduce_perf"
+    )
+    arguments = [*filter(None, [strict]), str(node.expect), str(tmp_path / "out")]
+    done = node.run("nccl_gate.sh", *arguments)
+    assert done.returncode == code, done.stderr
+    said = json.loads(done.stdout)
+    assert said["verdict"] == ("ok" if gpus == "2" else "warn")
+    assert json.loads((tmp_path / "out" / "nccl-gate-7.json").read_text()) == said
+    (told,) = node.told("srun")
+    assert f"--ntasks-per-node={gpus} --gpus-per-node={gpus}" in told
+    assert "/opt/all_reduce_perf --minbytes 128M --maxbytes 16G" in told
