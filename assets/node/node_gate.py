@@ -4,9 +4,9 @@
 usage: node_gate.py NODE [LEVEL]
 
 A timer runs it every minute. It checks once after each boot, and once more when the head node has
-ordered a reset of the GPUs, which it makes. A node in use, or that a person has drained, is left
-alone. The words in reasons
-and comments are those of keeper/recovery/words.py, which a test compares.
+ordered a reset of the GPUs, which it makes. The fast checks come first: what they find says more
+than what a diagnostic makes of it. A node in use, or that a person has drained, is left alone. The
+words in reasons and comments are those of keeper/recovery/words.py, which a test compares.
 """
 
 from __future__ import annotations
@@ -69,6 +69,17 @@ def verdict(code: int, said: str) -> str:
     return ("trainshed: failed " + re.sub(r"[\"'\\=\s]+", " ", text))[:_LONGEST].strip()
 
 
+def checked(level: str) -> str:
+    """Return what the comment says of the fast checks, and of those of a level after them."""
+    text = ""
+    for each in dict.fromkeys(("fast", level)):
+        code, said = run(sys.executable, "-S", "-E", str(CHECK), each, "--json", seconds=_SECONDS)
+        text = verdict(code, said)
+        if text != "trainshed: passed":
+            break
+    return text
+
+
 def _ours(reason: str) -> bool:
     """Tell whether a drained node waits for its checks. One that joins held has no reason yet."""
     return reason in ("", HELD) or reason.startswith((RESET, REBOOT))
@@ -91,8 +102,7 @@ def main(arguments: Sequence[str]) -> int:
         code, said = run("nvidia-smi", "--gpu-reset", seconds=300)
         print(f"node_gate: reset of the GPUs: {code} {said.strip()[-200:]}")
         run(sys.executable, "-S", "-E", str(CHECK), "acknowledge")
-    code, said = run(sys.executable, "-S", "-E", str(CHECK), level, "--json", seconds=_SECONDS)
-    text = verdict(code, said)
+    text = checked(level)
     at = time.strftime("%Y-%m-%d %H:%M", time.gmtime())
     text = f"{text} {level} {at}" if text == "trainshed: passed" else text
     print(f"node_gate: {text}")

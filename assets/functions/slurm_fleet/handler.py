@@ -31,6 +31,8 @@ SCHEMA_VERSION = "1"
 REASON_BYTES = 2400
 # CloudFormation waits an hour. Telling why beats being cut off with "timed out".
 OUT_OF_TIME = timedelta(minutes=56)
+# Phases in which an update that adds no node may end: the fleet is what it was.
+SERVING = {"waiting", "first-job", "gate", "gate-failed"}
 # Auto Scaling tries again by itself; a reservation may free a place meanwhile.
 CAPACITY_PATIENCE = timedelta(minutes=10)
 GRACE_SECONDS = 600
@@ -164,7 +166,7 @@ def parse(properties: Mapping[str, Any]) -> Wanted:
         generation=hashlib.sha256(document.encode()).hexdigest()[:16],
         queues=queues,
         head=properties["HeadInstanceId"],
-        patience=min(timedelta(minutes=int(minutes) + 15), OUT_OF_TIME),
+        patience=min(timedelta(minutes=int(minutes) + 15 + _gate_minutes(document)), OUT_OF_TIME),
     )
 
 
@@ -183,6 +185,11 @@ def _queues(document: str) -> tuple[Queue, ...]:
         )
         for name, queue in sorted(json.loads(document).get("queues", {}).items())
     )
+
+
+def _gate_minutes(document: str) -> int:
+    """Return how long nodes and queues may be kept from users once the nodes have booted."""
+    return int((json.loads(document).get("gate") or {}).get("minutes", 0))
 
 
 def _time(text: str) -> datetime:
@@ -266,9 +273,9 @@ def _look(event: Event) -> Answer:
         _refuse_if_short(event, wanted, groups)
     if status.get("generation") != wanted.generation:
         return _unless_late(event, wanted, {}, groups)
-    if status["phase"] == "failed":
+    if status["phase"] == "failed" or (grows and status["phase"] == "gate-failed"):
         raise FleetError(_of_status(wanted, status))
-    if status["phase"] == "ready" or (not grows and status["phase"] in {"waiting", "first-job"}):
+    if status["phase"] == "ready" or (not grows and status["phase"] in SERVING):
         if left := _empty_leaving(event, status):
             return _unless_left(event, wanted, left)
         _log(event, "complete", phase=status["phase"])

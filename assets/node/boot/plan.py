@@ -77,7 +77,11 @@ def steps(document: Mapping[str, Any], node: Node) -> list[Step]:
         _resume(document),
         Step(
             "agent",
-            ("cloudwatch_agent.sh", f"{FILES_DIR}/cloudwatch-agent-{node.role}.json"),
+            (
+                "cloudwatch_agent.sh",
+                f"{FILES_DIR}/cloudwatch-agent-{node.role}.json",
+                document["region"],
+            ),
             "see /opt/aws/amazon-cloudwatch-agent/logs; metrics and logs of the node are missing",
         ),
     ]
@@ -100,6 +104,7 @@ def _host(document: Mapping[str, Any], node: Node) -> Iterator[Step]:
             "the image that it names",
         )
     yield Step("needrestart", ("exclude_needrestart.sh",), "see /etc/needrestart/conf.d")
+    yield Step("rotation", ("rotate_logs.sh",), "see /etc/logrotate.d/trainshed")
     yield Step(
         "clock",
         ("wait_clock.sh", _CLOCK_SECONDS),
@@ -198,8 +203,9 @@ def _head(document: Mapping[str, Any]) -> Iterator[Step]:
         "see /var/log/slurm/slurmctld.log",
     )
     yield Step("keeper", ("keeper_service.sh",), "see journalctl -u trainshed-keeper")
-    if document.get("gate"):
-        yield Step("recovery", ("recovery_service.sh",), "see journalctl -u trainshed-recovery")
+    yield Step("recovery", ("recovery_service.sh",), "see journalctl -u trainshed-recovery")
+    # Last, so that Slurm runs even where they cannot be had.
+    yield from _containers(document)
 
 
 def _compute(document: Mapping[str, Any], node: Node) -> Iterator[Step]:
@@ -210,13 +216,7 @@ def _compute(document: Mapping[str, Any], node: Node) -> Iterator[Step]:
             ("nvme_scratch.sh", queue["nvme_dir"]),
             "see lsblk and dmesg; replace the instance if a disk is missing",
         )
-    if document["containers"]:
-        yield Step(
-            "containers",
-            ("install_containers.sh", PACKAGES_DIR if document["packages"] else ""),
-            "see whether the node reaches github.com, or give it a package cache "
-            "(fleet.slurm.packages)",
-        )
+    yield from _containers(document)
     yield Step(
         "environment",
         (
@@ -233,6 +233,10 @@ def _compute(document: Mapping[str, Any], node: Node) -> Iterator[Step]:
         ("health/install_health.sh", f"{FILES_DIR}/expect/{node.instance_type}.json"),
         "see the message; a node that is not whole is replaced",
     )
+    if not queue["gpus"] and any(other["gpus"] for other in document["queues"].values()):
+        yield Step(
+            "no-gpus", ("no_gpus.sh", f"{FILES_DIR}/gres.conf"), f"see {FILES_DIR}/gres.conf"
+        )
     host = document["head"]["host"]
     # A node that joins drained stays so until its checks have passed: keeper/recovery.
     held = " State=DRAIN" if document.get("gate") else ""
@@ -241,19 +245,32 @@ def _compute(document: Mapping[str, Any], node: Node) -> Iterator[Step]:
         ("slurmd.sh", node.name, host, queue["node_conf"] + held),
         "see /var/log/slurm/slurmd.log here and slurmctld.log on the head node",
     )
-    if held:
-        yield Step(
-            "gate",
-            ("node_gate.sh", node.name),
-            "see journalctl -u trainshed-node-gate; a node that fails its checks stays out of use",
-        )
+    # Without a gate, too: a node that is reset or rebooted is checked before it serves again.
+    yield Step(
+        "gate",
+        ("node_gate.sh", node.name),
+        "see journalctl -u trainshed-node-gate; a node that fails its checks stays out of use",
+    )
     yield _watch(host, node.name)
 
 
 def _login(document: Mapping[str, Any]) -> Iterator[Step]:
     yield _slurm_files(document)
+    yield from _containers(document)
     yield Step("metadata", ("restrict_imds.sh",), "see iptables -S")
     yield _watch()
+
+
+# Every node that srun is called on needs the plugin, which knows its options.
+def _containers(document: Mapping[str, Any]) -> Iterator[Step]:
+    if document["containers"]:
+        yield Step(
+            "containers",
+            ("install_containers.sh", PACKAGES_DIR if document["packages"] else ""),
+            "see whether the node reaches github.com and git.musl-libc.org, or give it a package "
+            "cache that has containers (fleet.slurm.packages), or set fleet.slurm.containers to "
+            "false",
+        )
 
 
 def _slurm_files(document: Mapping[str, Any]) -> Step:

@@ -10,7 +10,6 @@ from typing import Protocol
 
 from .aws import AwsError
 from .decide import (
-    BEFORE_THE_END,
     Action,
     Drain,
     EndJobs,
@@ -21,12 +20,11 @@ from .decide import (
     Terminate,
 )
 from .document import time
-from .slurm import SPARED, Slurm, SlurmError
+from .jobs import Jobs, Say
+from .slurm import Slurm, SlurmError
 from .view import OURS, Replacement, View
 
 HOUR = timedelta(hours=1)
-_ON_NODES = {"RUNNING", "SUSPENDED", "CONFIGURING"}
-Say = Callable[..., None]
 
 
 class Cloud(Protocol):
@@ -94,15 +92,15 @@ class Actor:
 
     def __init__(self, slurm: Slurm, cloud: Cloud, journal: Journal, say: Say) -> None:
         self._slurm, self._cloud, self._journal, self._say = slurm, cloud, journal, say
+        self._jobs = Jobs(slurm, say)
         self._fenced: set[str] = set()
-        self._freed: set[str] = set()
 
     def act(self, view: View, actions: Sequence[Action]) -> None:
         """Carry out the actions of a round, then look after jobs of earlier ones."""
         for action in actions:
             self._try(type(action).__name__, action, lambda action=action: self._one(view, action))  # type: ignore[misc]
         if view.nodes is not None:
-            self._try("jobs", "", lambda: self._jobs(view.now))
+            self._try("jobs", "", lambda: self._jobs.look_after(view.now))
 
     def _try(self, what: str, subject: object, call: Callable[[], None]) -> None:
         try:
@@ -139,42 +137,15 @@ class Actor:
         """Let a node's jobs start elsewhere; its instance has ended, so nothing of them runs."""
         there = [job for job in self._slurm.jobs([action.node]) if job.state != "PENDING"]
         if "DOWN" not in (view.nodes or {})[action.node].flags:
-            self._freed.update(job.id for job in there)
+            self._jobs.free(there)
             self._slurm.down(action.node, f"{OURS}instance {action.instance} is gone")
-        elif not there and not self._ending():
+        elif not there and not self._jobs.ending():
             # While one of its jobs still ends on another node, 22.05's slurmctld does not survive
             # that the node is deleted.
             self._slurm.delete(action.node)
 
-    def _ending(self) -> bool:
-        """Tell whether a job of a node that is gone has not ended everywhere."""
-        return any(
-            job.id in self._freed and job.state == "COMPLETING" for job in self._slurm.jobs()
-        )
-
-    def _jobs(self, now: datetime) -> None:
-        """Let requeued jobs start without Slurm's two minutes, and with the limit they had."""
-        listed = {job.id: job for job in self._slurm.jobs()}
-        for id in sorted(self._freed):
-            job = listed.get(id)
-            if job is None or job.state in _ON_NODES:
-                self._freed.discard(id)
-            elif job.state == "PENDING":
-                if job.eligible is None or job.eligible > now + SPARED:
-                    self._slurm.start_soon(id)
-                else:
-                    self._freed.discard(id)
-        for job in listed.values():
-            self._slurm.restore_limit(job)
-
     def _end_jobs(self, now: datetime, action: EndJobs) -> None:
-        for job in self._slurm.jobs(action.nodes):
-            if job.state not in _ON_NODES:
-                continue
-            if action.requeue and now >= action.at - BEFORE_THE_END:
-                self._try("requeue", job.id, lambda id=job.id: self._slurm.requeue(id))  # type: ignore[misc]
-                self._freed.add(job.id)
-            elif now >= action.at:
-                self._try("cancel", job.id, lambda id=job.id: self._slurm.cancel(id))  # type: ignore[misc]
-            elif job.end is None or job.end > action.at + timedelta(minutes=1):
-                self._try("end", job.id, lambda job=job: self._slurm.end_at(job, action.at))  # type: ignore[misc]
+        if action.requeue:
+            self._jobs.end(now, action.nodes, action.at)
+        else:
+            self._jobs.cancel(now, action.nodes, action.at)

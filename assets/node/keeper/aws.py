@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
+from .ends import warnings
 from .view import Group, Instance, Member
 
 T = TypeVar("T")
@@ -119,6 +120,31 @@ class Aws:
         found = self._try(read)
         heads = [i for i in found.values() if i.role == "head" and i.state == "running"]
         return found if heads else None
+
+    def block_ends(self, reservations: Iterable[str]) -> dict[str, datetime]:
+        """Return when Capacity Blocks end, as EC2 has it, by their id."""
+        ids = sorted(reservations)
+
+        def read() -> dict[str, datetime]:
+            pages = self._ec2.get_paginator("describe_capacity_reservations")
+            return {
+                each["CapacityReservationId"]: each["EndDate"]
+                for page in pages.paginate(CapacityReservationIds=ids)
+                for each in page["CapacityReservations"]
+                if each.get("EndDate")
+            }
+
+        return self._try(read) if ids else {}
+
+    def block_warnings(self, reservations: Iterable[str]) -> dict[str, datetime]:
+        """Return when EC2 first warned that it takes blocks away, by their id."""
+        ids = sorted(reservations)
+        found: dict[str, datetime] = {}
+        for some in (ids[start : start + 10] for start in range(0, len(ids), 10)):
+            names = [f"/trainshed/{self._cluster}/blocks/{id}" for id in some]
+            said = self._try(lambda names=names: self._ssm.get_parameters(Names=names))  # type: ignore[misc]
+            found |= warnings({each["Name"]: each["Value"] for each in said["Parameters"]})
+        return found
 
     def ended(self, instance: str) -> bool:
         """Tell whether EC2 says that there is no such instance."""

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from .document import Queue
+from .document import GRACE, Queue
 from .leaving import REMOVED, drains
 from .view import OURS, Node, Row, View, instance_of, rows
 
@@ -26,8 +26,6 @@ REPLACEMENTS_AN_HOUR = 4
 """More than this is no longer bad luck with hardware, and a person has to look."""
 FAILED_BOOT_KEPT = timedelta(minutes=15)
 """For so long a node that did not boot is left for a person to look at."""
-BEFORE_THE_END = timedelta(minutes=1)
-"""So long before its end a job is requeued, for Slurm to have ended it by then."""
 
 SILENT = f"{OURS}silent"
 OUTDATED = f"{OURS}outdated"
@@ -261,7 +259,7 @@ class _Queue:
             if row.node is not None and row.node.busy:
                 busy.append(row.name)
         if self.closes and self.queue.drain_from is not None and busy:
-            yield EndJobs(tuple(busy), self.queue.drain_from + timedelta(minutes=10), requeue=True)
+            yield EndJobs(tuple(busy), self.queue.drain_from + GRACE, requeue=True)
         most = max(ceiling, len(self.rows))
         if desired == self.group.desired > most:
             yield SetDesired(self.group.name, most)

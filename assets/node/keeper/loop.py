@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -15,8 +15,11 @@ from . import act, document, leaving, metrics, status
 from .apply import Apply, ApplyError
 from .aws import Aws, AwsError
 from .decide import decide
+from .ends import Ends
 from .first_job import FirstJob
+from .opening import shut
 from .probe import ROUND_SECONDS, Probe
+from .recovery.store import Store
 from .slurm import Job, Slurm, SlurmError
 from .view import Group, Instance, View, instance_of
 
@@ -47,6 +50,12 @@ class Cloud(act.Cloud, Protocol):
 
     def instances(self) -> dict[str, Instance] | None:
         """Return the instances of the cluster."""
+
+    def block_ends(self, reservations: Iterable[str]) -> dict[str, datetime]:
+        """Return when Capacity Blocks end, as EC2 has it."""
+
+    def block_warnings(self, reservations: Iterable[str]) -> dict[str, datetime]:
+        """Return when EC2 first warned that it takes blocks away."""
 
     def ended(self, instance: str) -> bool:
         """Tell whether EC2 says that there is no such instance."""
@@ -81,6 +90,7 @@ class Keeper:
         now: The time.
         slurmdbd: Host and port of slurmdbd.
         send: Sends metrics of a cluster.
+        store: What recovery keeps of gates. Default: nothing.
     """
 
     def __init__(
@@ -95,12 +105,20 @@ class Keeper:
         now: Callable[[], datetime] = lambda: datetime.now(timezone.utc),  # noqa: UP017
         slurmdbd: tuple[str, int] = metrics.SLURMDBD,
         send: Callable[[str, dict[str, float]], None] = metrics.send,
+        store: Store | None = None,
     ) -> None:
+        self._store = store
         self._cloud, self._slurm, self._apply, self._probe = cloud, slurm, apply, probe
         self._journal, self._clock, self._now = journal, clock, now
         self._slurmdbd, self._send = slurmdbd, send
         self._actor = act.Actor(slurm, cloud, journal, say)
         self._memory = Memory()
+        self._ends = Ends(
+            lambda ids: self._read("ends of blocks", [], lambda: self._cloud.block_ends(ids)), clock
+        )
+        self._warnings = Ends(
+            lambda ids: self._read("warnings", [], lambda: self._cloud.block_warnings(ids)), clock
+        )
 
     def round(self) -> View | None:
         """Do one round, and return what was seen; None before there is a document."""
@@ -111,6 +129,8 @@ class Keeper:
         except ValueError as error:
             say("no document", reason=str(error))
             return None
+        ids = wanted.blocks
+        wanted = wanted.ending(self._ends.look(ids), self._warnings.look(ids))
         view = self._look(wanted, unread)
         # A document that is not live, or may be an old one, is no ground for taking nodes away.
         live = fresh and self._apply.live == wanted.generation
@@ -206,7 +226,8 @@ class Keeper:
         if applied and not short:
             self._read("first job", [], lambda: first.step(view))
         launches = self._launches(view) if short else {}
-        return replace(known, applied=applied, launches=launches)
+        closed = shut(view, self._store) if applied and self._store else ()
+        return replace(known, applied=applied, launches=launches, shut=closed)
 
     def _launches(self, view: View) -> dict[str, str]:
         """Ask why instances are missing, not in every round."""
@@ -270,6 +291,7 @@ def main(arguments: Sequence[str]) -> int:
         Apply(),
         Probe(),
         act.Journal(state / "keeper" / "replacements.jsonl"),
+        store=Store(state / "recovery", None),
     )
     while True:
         started = time.monotonic()

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from .probe import listens
+from .recovery.words import held
 from .slurm import Job
 from .view import OURS, View
 
@@ -28,7 +29,8 @@ def gather(view: View, jobs: Iterable[Job] | None, slurmdbd: tuple[str, int]) ->
         nodes = view.nodes.values()
         down = [n for n in nodes if n.flags & {"DOWN", "NOT_RESPONDING"} or n.name in view.silent]
         # What the keeper drains comes back by itself.
-        drained = [n for n in nodes if "DRAIN" in n.flags and not n.reason.startswith(OURS)]
+        ours = [n for n in nodes if n.reason.startswith(OURS) or held(n.reason)]
+        drained = [n for n in nodes if "DRAIN" in n.flags and n not in ours]
         found |= {"nodes_down": len(down), "nodes_drained": len(drained)}
     if jobs is not None:
         found["pending_minutes"] = _pending_minutes(jobs, view.now)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -19,6 +19,8 @@ from .decide import (
 from .document import Queue
 from .first_job import FirstJob
 from .leaving import leaving
+from .opening import Shut
+from .recovery.words import held
 from .view import OURS, Row, View, rows
 
 MOST_CHARACTERS = 4000
@@ -34,6 +36,7 @@ class Known:
         first_job: The first job.
         launches: Why a group's last launch failed, by queue.
         unread: What could not be read this time.
+        shut: What keeps users out.
     """
 
     applied: bool
@@ -41,6 +44,7 @@ class Known:
     first_job: FirstJob
     launches: Mapping[str, str] = field(default_factory=dict)
     unread: str = ""
+    shut: Sequence[Shut] = ()
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,9 @@ def _words(view: View, known: Known) -> Words:
             "read its output, /var/log/slurm/trainshed-first-job-*.log on the first of the "
             "nodes, then deploy again",
         )
+    for first in known.shut[:1]:
+        words = "; ".join(each.reason for each in known.shut)
+        return Words("gate-failed" if first.failed else "gate", "gate", words, first.remedy)
     expects = any(
         queue.ceiling(view.now)
         and not queue.waits(view.now, (view.groups or {})[queue.group].desired)
@@ -246,6 +253,9 @@ def _node(view: View, row: Row, word: str) -> dict[str, Any]:
             reason += "; its jobs start elsewhere once it is terminated"
     elif row.node is not None:
         step, reason = "slurm", row.node.reason
-        if not reason.startswith(OURS):
+        if word == "drained" and held(reason):
+            step, reason = "gate", "held until its checks have passed"
+            remedy = "journalctl -u trainshed-node-gate on the node, if that stays so"
+        elif not reason.startswith(OURS):
             remedy = f"mend it, then: scontrol update nodename={row.name} state=resume"
     return {**node, "step": step, "reason": reason[:300], "remedy": remedy}

@@ -5,7 +5,7 @@ The only package that knows YAML. Importing it does not import the CDK.
 
 from .accounting import AccountingDatabase, NewDatabase
 from .alerts import AlertRoutes, Alerts, QuietHours, SeverityChannels
-from .backends import PackageCache, ParallelClusterOptions, SlurmOptions
+from .backends import Gate, PackageCache, ParallelClusterOptions, SlurmOptions
 from .capacity import (
     Capacity,
     CapacityBlock,
@@ -46,6 +46,7 @@ __all__ = [
     "Fault",
     "FaultsError",
     "Fleet",
+    "Gate",
     "HeadNode",
     "Image",
     "ImageLock",

@@ -67,6 +67,21 @@ class PackageCache(Record):
     """SHA-256 of the archive; a node that finds another one fails its boot."""
 
 
+class Gate(Record):
+    """What a new node, and a new fleet, has to pass before users are let in."""
+
+    enabled: Annotated[bool, OnChange.LIVE] = True
+    """Nodes join held until their checks have passed; a queue opens after an all-reduce over it."""
+    minutes: Annotated[int, Field(ge=10, le=45), OnChange.LIVE] = 25
+    """Minutes that a deployment leaves for both, after the nodes have booted."""
+    tolerance: Annotated[float | None, Field(gt=0, le=1), OnChange.LIVE] = None
+    """Share of a measured bandwidth that is enough. Default: 0.85, or 0.7 for a borrowed row."""
+    least_bus_gb_s: Annotated[float | None, Field(gt=0), OnChange.LIVE] = None
+    """Least bus bandwidth at 16 GiB, in GB/s, in the place of the table's."""
+    strict: Annotated[bool, OnChange.LIVE] = False
+    """Refuse queues that nobody has measured. Default: there, bandwidth is told and not judged."""
+
+
 class SlurmOptions(Record):
     """What only the bare Slurm fleet has."""
 
@@ -76,6 +91,8 @@ class SlurmOptions(Record):
     """Install Enroot and Pyxis, for ``srun --container-image``."""
     boot_timeout_minutes: Annotated[int, Field(ge=5, le=50), OnChange.LIVE] = 30
     """How long a node may take; above 50 CloudFormation's hour would not be enough."""
+    gate: Annotated[Gate, OnChange.LIVE] = Gate()
+    """What nodes and fleet pass before users are let in."""
     packages: Annotated[PackageCache | None, OnChange.LIVE] = None
     """Prebuilt package cache. Default: nodes install from the internet."""
     extra_slurm_settings: Annotated[dict[str, str | int], OnChange.LIVE] = Field(

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .bandwidth import MEASURED, MeasuredBandwidth, bandwidth_rows
+from .bandwidth import MEASURED, MeasuredBandwidth, bandwidth_rows, is_measured
 from .expectation import NVLINKS, expected_hardware
 
 __all__ = [
@@ -14,4 +14,5 @@ __all__ = [
     "MeasuredBandwidth",
     "bandwidth_rows",
     "expected_hardware",
+    "is_measured",
 ]

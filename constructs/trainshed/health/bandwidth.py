@@ -51,6 +51,8 @@ _P4D = "NVIDIA/nccl#527, 2022-07-25"
 _P4DE = "AWS awsome-distributed-ai, micro-benchmarks/nccl-tests, 2 p4de, read 2026-11-29"
 _P5 = "AWS awsome-distributed-ai, micro-benchmarks/nccl-tests, 2 p5, read 2026-11-29"
 _P5EN = "AWS awsome-distributed-ai, topology-aware-nccl-tests, p5en, read 2026-11-29"
+_P6 = "AWS awsome-distributed-ai, architectures/aws-pcs/tests/compute-test.md, {}, 2026-06-19"
+_B200, _B300 = _P6.format("4 p6-b200"), _P6.format("2 p6-b300")
 _H200_TYPES = ("p5e.48xlarge", "p5en.48xlarge")
 
 MEASURED: Sequence[MeasuredBandwidth] = (
@@ -127,15 +129,80 @@ MEASURED: Sequence[MeasuredBandwidth] = (
         bus_gb_s=369.86,
         source=_P5EN,
     ),
+    *(
+        MeasuredBandwidth(
+            on=("p6-b200.48xlarge",),
+            nodes=(4, 4),
+            size_bytes=size,
+            bus_gb_s=speed,
+            source=_B200,
+        )
+        for size, speed in ((128 * MIB, 295.0), (GIB, 367.0), (4 * GIB, 375.0), (16 * GIB, 377.0))
+    ),
+    *(
+        MeasuredBandwidth(
+            on=(),
+            also=("p6-b200.48xlarge",),
+            nodes=nodes,
+            size_bytes=16 * GIB,
+            bus_gb_s=377.0,
+            source=_B200,
+        )
+        for nodes in ((2, 3), (5, 0))
+    ),
+    MeasuredBandwidth(
+        # 751 at 64 GiB, which the gate does not run.
+        on=("p6-b300.48xlarge",),
+        nodes=(2, 2),
+        size_bytes=16 * GIB,
+        bus_gb_s=654.0,
+        source=_B300,
+    ),
+    MeasuredBandwidth(
+        on=(),
+        also=("p6-b300.48xlarge",),
+        nodes=(3, 0),
+        size_bytes=16 * GIB,
+        bus_gb_s=654.0,
+        source=_B300,
+    ),
 )
-"""The measurements. No row for p6, g6e and others: nobody has published one that says how."""
+"""The measurements; docs/health.md says what has none, and what then."""
 
 
-def bandwidth_rows(instance_type: str) -> list[dict[str, Any]]:
+def is_measured(instance_type: str, nodes: int, gpus_per_node: int) -> bool:
+    """Tell whether a row of the table is for an all-reduce over so many nodes and GPUs."""
+    return any(
+        row["nodes_from"] <= nodes <= (row["nodes_to"] or nodes)
+        and row["gpus_per_node"] == gpus_per_node
+        for row in bandwidth_rows(instance_type)
+    )
+
+
+def own_row(gpus_per_node: int, least_bus_gb_s: float) -> dict[str, Any]:
+    """Return the row of a threshold that an institution has set itself, for any number of nodes.
+
+    Args:
+        gpus_per_node: GPUs of a node.
+        least_bus_gb_s: Least bus bandwidth at 16 GiB, in GB/s.
+    """
+    return {
+        "nodes_from": 1,
+        "nodes_to": 0,
+        "gpus_per_node": gpus_per_node,
+        "size_bytes": 16 * GIB,
+        "measured_gb_s": least_bus_gb_s,
+        "least_gb_s": least_bus_gb_s,
+        "source": "fleet.slurm.gate.least_bus_gb_s",
+    }
+
+
+def bandwidth_rows(instance_type: str, tolerance: float | None = None) -> list[dict[str, Any]]:
     """Return the rows of the table for an instance type, as the program on the nodes reads them.
 
     Args:
         instance_type: Name of the type. Empty list: nobody has measured it.
+        tolerance: Share of what was measured that is enough. Default: that of each row.
     """
     return [
         {
@@ -144,9 +211,13 @@ def bandwidth_rows(instance_type: str) -> list[dict[str, Any]]:
             "gpus_per_node": row.gpus_per_node,
             "size_bytes": row.size_bytes,
             "measured_gb_s": row.bus_gb_s,
-            "least_gb_s": round(row.bus_gb_s * (SAME if instance_type in row.on else BORROWED), 1),
+            "least_gb_s": round(row.bus_gb_s * (tolerance or _tolerance(row, instance_type)), 1),
             "source": row.source,
         }
         for row in MEASURED
         if instance_type in row.on or instance_type in row.also
     ]
+
+
+def _tolerance(row: MeasuredBandwidth, instance_type: str) -> float:
+    return SAME if instance_type in row.on else BORROWED

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..alerts.agent import NodeAgent, NodeRole
 from ..facts import InstanceType
-from .bandwidth import bandwidth_rows
+from .bandwidth import bandwidth_rows, own_row
 
 FORMAT = 1
 """Format of the document; ``assets/node/health`` refuses another."""
@@ -31,6 +31,8 @@ def expected_hardware(
     efa: bool = True,
     driver: str = "",
     role: NodeRole = NodeRole.COMPUTE,
+    tolerance: float | None = None,
+    least_bus_gb_s: float | None = None,
 ) -> dict[str, Any]:
     """Return the document that ``health_check.py --expect`` reads.
 
@@ -41,6 +43,9 @@ def expected_hardware(
         efa: Whether the nodes are started with all their EFA interfaces.
         driver: Version of the NVIDIA driver that the image has. Default: any.
         role: Role of the nodes, the other dimension.
+        tolerance: Share of a measured bandwidth that is enough. Default: that of its row.
+        least_bus_gb_s: Least bus bandwidth of an all-reduce at 16 GiB, in GB/s. Default: the
+            table's.
     """
     return {
         "format": FORMAT,
@@ -58,5 +63,7 @@ def expected_hardware(
         "mounts": list(mounts),
         "driver": driver,
         "dimensions": NodeAgent(cluster_name, role).dimensions,
-        "nccl": bandwidth_rows(facts.name),
+        "nccl": [own_row(facts.gpus, least_bus_gb_s)]
+        if least_bus_gb_s
+        else bandwidth_rows(facts.name, tolerance),
     }

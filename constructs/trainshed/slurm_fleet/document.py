@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..config.capacity import CapacityBlock, TargetedReservation, drain_minutes, iso
 from ..slurm.fleet_rules import node_groups
 from . import names
+from .gate import gate_document
 from .shapes import Types, node_conf
 
 if TYPE_CHECKING:
@@ -137,6 +138,7 @@ def fleet_document(fleet: Fleet, around: Surroundings, *, types: Types) -> dict[
         and {"bucket": packages.bucket, "key": packages.key, "sha256": packages.sha256},
         "slurm_version": SLURM_VERSION,
         "containers": fleet.slurm.containers,
+        "gate": gate_document(fleet),
         "image": _image(fleet),
         "head": {
             "host": names.head_host(cluster),

@@ -95,6 +95,8 @@ def _expected(
         mounts=[mount_dir],
         efa=all(queue.uses_efa(kind) for queue in queues),
         driver=lock.nvidia_driver or "" if lock else "",
+        tolerance=fleet.slurm.gate.tolerance,
+        least_bus_gb_s=fleet.slurm.gate.least_bus_gb_s,
     )
 
 

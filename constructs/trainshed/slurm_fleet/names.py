@@ -55,3 +55,8 @@ def command_parameter(cluster_name: str) -> str:
 def nodes_path(cluster_name: str) -> str:
     """Return the path below which a node writes why its boot failed."""
     return _parameter(cluster_name, "nodes")
+
+
+def block_parameter(cluster_name: str, block_id: str) -> str:
+    """Return the parameter that says when EC2 first warned that it takes a block away."""
+    return f"/trainshed/{cluster_name}/blocks/{block_id}"

@@ -9,6 +9,7 @@ from ..config.faults import Fault
 from ..config.policy_rules import policy_findings
 from ..slurm.fleet_rules import node_groups
 from . import names
+from .gate import gate_warnings
 from .shapes import Types
 
 if TYPE_CHECKING:
@@ -47,8 +48,9 @@ def policy_faults(fleet: Fleet, types: Types) -> list[Fault]:
 
 
 def policy_warnings(fleet: Fleet, types: Types) -> list[str]:
-    """Return what the linter warns of in a fleet's own policy."""
+    """Return what its gate does not judge, and what the linter warns of in its own policy."""
+    told = gate_warnings(fleet, types)
     if fleet.policy is None:
-        return []
+        return told
     groups = node_groups(fleet, types)
-    return policy_findings(fleet.policy, groups, parallelcluster=False, database=True)[1]
+    return told + policy_findings(fleet.policy, groups, parallelcluster=False, database=True)[1]

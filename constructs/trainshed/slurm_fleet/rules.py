@@ -11,6 +11,7 @@ from ..fleets.fleet import Backend, Capability, require
 from ..records import is_token
 from . import names
 from .document import Group, Mount, StoredObject, Surroundings, fleet_document, written
+from .gate import gate_faults
 from .policy import partition_faults, policy_faults
 from .settings import setting_faults
 from .shapes import Types
@@ -40,6 +41,7 @@ def fleet_faults(fleet: Fleet, *, cluster_name: str, types: Types) -> list[Fault
             *_gpu_faults(fleet, types),
             *_efa_faults(fleet, types),
             *_size_faults(fleet, types),
+            *gate_faults(fleet, types),
             *(policy_faults(fleet, types) or setting_faults(fleet, types)),
         ]
     return faults

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.stub import Stubber
 from moto import mock_aws
 
 from assets.node.keeper.aws import Aws, AwsError
@@ -180,3 +181,30 @@ def test_an_endpoint_is_honoured_with_any_version_of_boto3(
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     assert Aws("kait", "us-east-2")._ssm.meta.endpoint_url == "http://127.0.0.1:9"
+
+
+def test_the_end_of_a_block_is_ec2s_and_a_reservation_without_one_has_none(
+    account: Account,
+) -> None:
+    ends = datetime(2026, 12, 3, 11, 30, tzinfo=UTC)
+    with Stubber(account.ec2) as stub:
+        stub.add_response(
+            "describe_capacity_reservations",
+            {
+                "CapacityReservations": [
+                    {"CapacityReservationId": "cr-1", "EndDate": ends},
+                    {"CapacityReservationId": "cr-2", "EndDateType": "unlimited"},
+                ]
+            },
+            {"CapacityReservationIds": ["cr-1", "cr-2"]},
+        )
+        assert account.aws.block_ends({"cr-2", "cr-1"}) == {"cr-1": ends}
+    assert account.aws.block_ends(()) == {}
+
+
+def test_a_warning_is_read_from_the_blocks_parameter(account: Account) -> None:
+    for block, value in (("cr-1", "2026-12-03T10:50:00Z"), ("cr-2", "none")):
+        name = f"/trainshed/kait/blocks/{block}"
+        account.ssm.put_parameter(Name=name, Type="String", Value=value)
+    warned = account.aws.block_warnings(["cr-1", "cr-2", *(f"cr-{n}" for n in range(3, 14))])
+    assert warned == {"cr-1": datetime(2026, 12, 3, 10, 50, tzinfo=UTC)}

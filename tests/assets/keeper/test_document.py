@@ -29,7 +29,38 @@ def test_a_document_is_read_with_its_generation() -> None:
         *("train", "kait-train", "3", 4, 8, True),
         datetime(2026, 12, 1, 11, 30, tzinfo=UTC),
         datetime(2026, 12, 3, 10, 50, tzinfo=UTC),
+        timedelta(minutes=40),
+        "cr-1",
     )
+    assert read.blocks == {"cr-1"}
+
+
+@pytest.mark.parametrize(
+    ("end", "left"), [(30, 20), (31, 20), (29, 19)], ids=["same", "later", "sooner"]
+)
+def test_a_block_ends_as_written_or_as_aws_says_whichever_comes_first(end: int, left: int) -> None:
+    block = {"end": "2026-12-03T11:30:00Z", "drain_minutes": 10}
+    read = parse(text(reservation_id="cr-1", **block))
+    said = read.ending({"cr-1": datetime(2026, 12, 3, 11, end, tzinfo=UTC)}, {})
+    assert said.queues["train"].drain_from == datetime(2026, 12, 3, 11, left, tzinfo=UTC)
+    assert read.ending({"cr-2": datetime(2026, 12, 1, tzinfo=UTC)}, {}) == read
+
+
+@pytest.mark.parametrize(("warned", "left"), [(19, 19), (21, 20)], ids=["sooner", "later"])
+def test_a_block_is_left_when_aws_warns_or_at_its_time_whichever_comes_first(
+    warned: int, left: int
+) -> None:
+    block = {"end": "2026-12-03T11:30:00Z", "drain_minutes": 10}
+    read = parse(text(reservation_id="cr-1", **block))
+    said = read.ending({}, {"cr-1": datetime(2026, 12, 3, 11, warned, tzinfo=UTC)})
+    assert said.queues["train"].drain_from == datetime(2026, 12, 3, 11, left, tzinfo=UTC)
+
+
+def test_a_reservation_without_an_end_is_no_block() -> None:
+    read = parse(text(reservation_id="cr-1", drain_minutes=40))
+    assert read.blocks == set()
+    told = {"cr-1": datetime(2026, 12, 1, tzinfo=UTC)}
+    assert read.ending(told, told) == read
 
 
 @pytest.mark.parametrize("wrong", ["", "[]", '{"schema": 1}', text(nodes="many"), text(end="soon")])

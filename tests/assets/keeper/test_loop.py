@@ -4,7 +4,7 @@ import ast
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -44,6 +44,8 @@ class Cloud:
         self.did: list[tuple[Any, ...]] = []
         self.statuses: list[dict[str, Any]] = []
         self.records: dict[str, dict[str, Any]] = {}
+        self.ends: dict[str, datetime] = {}
+        self.warned: dict[str, datetime] = {}
 
     def _do(self, name: str, *what: Any) -> None:
         if name in self.down:
@@ -73,6 +75,14 @@ class Cloud:
     def instances(self) -> dict[str, Instance] | None:
         self._do("instances")
         return dict(self.fleet.instances)
+
+    def block_ends(self, reservations: Iterable[str]) -> dict[str, datetime]:
+        self._do("block_ends")
+        return {id: self.ends[id] for id in reservations if id in self.ends}
+
+    def block_warnings(self, reservations: Iterable[str]) -> dict[str, datetime]:
+        self._do("block_warnings")
+        return {id: self.warned[id] for id in reservations if id in self.warned}
 
     def ended(self, instance: str) -> bool:
         self._do("ended", instance)
@@ -390,6 +400,33 @@ def test_an_action_that_fails_keeps_no_other_from_being_done(world: World) -> No
     world.fleet.node(2, "DOWN")
     ran = acted(world, Fence(id_of(1), "train", "x"), Remove(name_of(2), id_of(2)))
     assert ran == [f"scontrol delete nodename={name_of(2)}"]
+
+
+@pytest.mark.parametrize("how", ["end", "event"])
+def test_a_block_is_left_when_aws_says_that_it_ends_sooner(
+    world: World, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    end = (NOW + timedelta(days=7)).isoformat()
+    values = json.loads(TEXT)
+    values["queues"]["train"] |= {"reservation_id": "cr-1", "end": end, "drain_minutes": 40}
+    world.cloud.values["fleet"] = (json.dumps(values), NOW)
+    monkeypatch.setattr(Live, "live", document.generation(json.dumps(values)))
+    world.rounds(3)
+    assert not [ran for ran in world.programs.ran if "state=drain" in ran]
+    if how == "end":
+        world.cloud.ends = {"cr-1": NOW + timedelta(minutes=40)}
+    else:
+        world.cloud.warned = {"cr-1": NOW}
+    world.cloud.down = {"block_ends", "block_warnings"}
+    world.rounds(6)
+    assert not [ran for ran in world.programs.ran if "state=drain" in ran]
+    world.cloud.down = set()
+    world.rounds(6)
+    # What was known once holds while AWS gives no answer.
+    world.cloud.down = {"block_ends", "block_warnings"}
+    world.programs.ran.clear()
+    world.rounds(12)
+    assert [ran for ran in world.programs.ran if "state=drain reason=trainshed: block ends" in ran]
 
 
 def test_a_journal_that_was_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> None:

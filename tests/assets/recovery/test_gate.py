@@ -9,22 +9,24 @@ from typing import Any
 
 import pytest
 
+from assets.node.keeper.recovery.again import ask
 from assets.node.keeper.recovery.decide import Event
 from assets.node.keeper.recovery.gate import (
     FAILED,
     OPENED,
     PASSED,
+    Adopt,
     Open,
     QueueState,
     Record,
     Reserve,
     Run,
     Step,
+    feature,
     is_open,
     judge,
     steps,
 )
-from assets.node.keeper.recovery.loop import ask
 from assets.node.keeper.recovery.store import Store
 
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
@@ -37,6 +39,7 @@ def record(verdict: str = PASSED, nodes: tuple[str, ...] = TWO) -> Record:
 
 def queue(**given: Any) -> QueueState:
     values: dict[str, Any] = {"wanted": 2, "gpus": 8, "alive": TWO, "ready": TWO}
+    values["released"] = given.get("ready", TWO)
     return QueueState("train", **{**values, **given})
 
 
@@ -66,8 +69,17 @@ TABLE: dict[str, tuple[QueueState, list[Step]]] = {
     "passed": (queue(reserved=TWO, record=record()), [Open("train")]),
     "open": (queue(record=record()), []),
     "open, asked again while busy": (
-        queue(ready=(), record=record(), again=True),
+        queue(ready=(), released=TWO, record=record(), again=True),
         [Run("train", TWO, 8)],
+    ),
+    "asked again while one node is drained": (
+        queue(ready=("train-a",), record=record(), again=True),
+        [Run("train", ("train-a",), 8)],
+    ),
+    "asked again while all are drained": (queue(ready=(), record=record(), again=True), []),
+    "in use before there was a gate": (
+        queue(ready=(), released=("train-b",)),
+        [Adopt("train", ("train-b",))],
     ),
     "open, one node replaced": (queue(record=record(nodes=("train-a", "train-x"))), []),
     "all nodes replaced": (
@@ -142,3 +154,20 @@ def test_a_person_may_open_a_queue_or_ask_for_its_gate(tmp_path: Path) -> None:
     assert is_open(queue(record=opened))
     ask(store, ["train"], [], NOW)
     assert store.asked("train").exists()
+
+
+@pytest.mark.parametrize(
+    ("state", "node", "expected"),
+    [
+        (queue(), "train-a", ""),
+        (queue(record=record()), "train-a", "gate_passed"),
+        (queue(record=record(FAILED)), "train-b", "gate_failed"),
+        (queue(record=record(OPENED)), "train-a", "gate_opened"),
+        (queue(record=record()), "train-c", ""),
+    ],
+    ids=["no gate yet", "passed", "failed", "opened", "a replacement"],
+)
+def test_a_node_has_the_result_of_its_gate_as_a_feature(
+    state: QueueState, node: str, expected: str
+) -> None:
+    assert feature(state, node) == expected

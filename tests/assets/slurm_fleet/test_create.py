@@ -27,7 +27,7 @@ def test_a_fleet_is_filled_awaited_and_answers_its_ids(account: Account) -> None
     assert create.start()["PhysicalResourceId"] == ID
     assert account.group()["DesiredCapacity"] == 4
     assert create.poll() == {"IsComplete": False}
-    for phase in ("applying", "waiting", "first-job"):
+    for phase in ("applying", "waiting", "first-job", "gate"):
         account.publish(DOCUMENT, phase)
         assert create.poll() == {"IsComplete": False}
     account.publish(DOCUMENT, "ready", first_job={"id": 7, "state": "COMPLETED"})
@@ -304,6 +304,30 @@ def test_a_timeout_tells_the_slowest_node(account: Account) -> None:
         "train-0a (i-0a) joining at step install_slurm: apt holds the lock\n"
         "wait for it\nE: could not get lock"
     )
+
+
+def test_a_gate_that_fails_is_told_with_node_check_evidence_and_remedy(account: Account) -> None:
+    create = request(account, "Create", DOCUMENT)
+    create.start()
+    words = {
+        "step": "gate",
+        "reason": "queue train: nccl_gate over train-0a: 212.5 GB/s at 16 GiB, least 258.9",
+        "remedy": "Mend it, then on the head node: sudo trainshed-gate",
+    }
+    account.publish(DOCUMENT, "gate-failed", **words)
+    assert create.failure() == (
+        "cluster kait is gate-failed: gate: queue train: nccl_gate over train-0a: 212.5 GB/s at "
+        "16 GiB, least 258.9\nMend it, then on the head node: sudo trainshed-gate"
+    )
+
+
+def test_a_timeout_leaves_room_for_the_gate(account: Account) -> None:
+    text = json.dumps({**json.loads(DOCUMENT), "gate": {"minutes": 10, "strict": False}})
+    create = request(account, "Create", text, BootTimeoutMinutes="20")
+    create.start()
+    account.publish(text, "gate", step="gate", reason="queue train: 1 of 4 nodes are held")
+    assert create.poll(minutes=44) == {"IsComplete": False}
+    assert create.failure(minutes=46).startswith("not ready after 46 minutes; queue train has 4")
 
 
 def test_a_timeout_without_a_status_says_where_to_look(account: Account) -> None:

@@ -21,7 +21,7 @@ def update(account: Account, new: str, old: str | None = None) -> Framework:
     return started
 
 
-@pytest.mark.parametrize("phase", ["ready", "waiting", "first-job"])
+@pytest.mark.parametrize("phase", ["ready", "waiting", "first-job", "gate", "gate-failed"])
 def test_a_live_change_is_done_once_the_keeper_has_applied_it(fleet: Account, phase: str) -> None:
     new = document(version="2")
     change = update(fleet, new)
@@ -54,6 +54,15 @@ def test_more_nodes_are_asked_for_and_awaited(fleet: Account) -> None:
     assert change.poll() == {"IsComplete": False}
     fleet.publish(new, "ready")
     assert change.poll()["IsComplete"]
+
+
+def test_a_new_node_that_does_not_pass_the_gate_fails_a_growth(fleet: Account) -> None:
+    new = document(nodes=6)
+    change = update(fleet, new)
+    fleet.publish(new, "gate")
+    assert change.poll() == {"IsComplete": False}
+    fleet.publish(new, "gate-failed", step="gate", reason="queue train: nccl_gate", remedy="mend")
+    assert change.failure() == "cluster kait is gate-failed: gate: queue train: nccl_gate\nmend"
 
 
 def test_a_new_queue_is_awaited(fleet: Account) -> None:

@@ -18,7 +18,8 @@ def bandwidth_lines() -> list[str]:
     lines = []
     for row in MEASURED:
         first, last = row.nodes
-        nodes = f"{first} and more" if not last else str(first)
+        nodes = f"{first} to {last}" if last > first else str(first)
+        nodes = nodes if last else f"{first} and more"
         size = row.size_bytes
         words = f"{size // GIB} GiB" if size >= GIB else f"{size // 2**20} MiB"
         least = [

@@ -86,7 +86,7 @@ def test_a_threshold_is_a_measurement_times_a_tolerance(name: str) -> None:
 @pytest.mark.parametrize("name", list(facts.INSTANCE_TYPES))
 def test_no_run_has_two_thresholds(name: str) -> None:
     rows = bandwidth_rows(name)
-    for nodes in (1, 2, 3, 64):
+    for nodes in (1, 2, 3, 4, 5, 64):
         for gpus in (2, 8):
             sizes = [
                 row["size_bytes"]
@@ -125,6 +125,7 @@ def test_nodes_send_metrics_that_alarms_read_under_dimensions_that_they_read() -
     agent = NodeAgent("kait", NodeRole.COMPUTE)
     assert set(values) <= set(SENT_BY_NODES)
     of_head = {"slurmctld_up", "slurmdbd_up", "nodes_down", "nodes_drained", "pending_minutes"}
+    of_head |= {"nodes_held", "queues_closed", "goodput_percent"}
     assert set(values) == set(SENT_BY_NODES) - of_head
     expected = [agent.statsd(name, value) for name, value in values.items()]
     assert metrics.lines(values, p5en().dimensions) == expected

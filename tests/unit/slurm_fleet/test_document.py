@@ -43,6 +43,7 @@ def test_a_document_is_the_one_of_the_contract(make_fleet: MakeFleet, document: 
         "packages": None,
         "slurm_version": "23.11",
         "containers": True,
+        "gate": {"minutes": 25, "strict": False},
         "image": {"kernel": "7.0.0-1014-aws", "nvidia_driver": None, "efa_installer": None},
         "head": {
             "host": "head.lab.trainshed.internal",

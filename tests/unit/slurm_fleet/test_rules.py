@@ -165,7 +165,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "too many queues": (
         {"queues": {f"q{letter}": queue() for letter in "abcdefghijklmnop"}},
-        "queues: 16 queues may take 9764 bytes of the fleet's parameter, above 8192; "
+        "queues: 16 queues may take 9801 bytes of the fleet's parameter, above 8192; "
         "use fewer queues",
     ),
 }

@@ -1,6 +1,6 @@
 """Runs as ``PYTHONPATH=/opt/trainshed/current python3 -m keeper.recovery``.
 
-usage: python3 -m keeper.recovery [--once | gate [--open QUEUE] | goodput [--weekly]]
+usage: python3 -m keeper.recovery [--once | gate [OPTIONS] [QUEUE …] | goodput [--weekly]]
 """
 
 import sys

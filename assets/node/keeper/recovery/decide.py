@@ -118,7 +118,7 @@ def decide(seen: Seen) -> list[Action]:
     left = at_once(len(seen.nodes)) - sum(
         1 for node in seen.nodes.values() if node.drained and mending(node.reason)
     )
-    common = dict(_common(seen))
+    common = dict(common_faults(seen.nodes))
     actions += [Ask(check, names) for check, names in common.items() if not _asked(seen, check)]
     for name, node in sorted(seen.nodes.items()):
         for action in _node(seen, name, node, common):
@@ -187,15 +187,15 @@ def _failed(seen: Seen, name: str, found: Fault) -> Iterator[Action]:
         yield Mend(name, found.severity, found)
 
 
-def _common(seen: Seen) -> Iterator[tuple[str, tuple[str, ...]]]:
+def common_faults(nodes: Mapping[str, Node]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Return the checks that many nodes fail, with those nodes."""
     failing: dict[str, list[str]] = {}
-    for name, node in sorted(seen.nodes.items()):
+    for name, node in sorted(nodes.items()):
         found = fault(node.reason) if node.drained else None
         if found is not None:
             failing.setdefault(found.check, []).append(name)
     for check, names in sorted(failing.items()):
-        if len(names) >= COMMON and 4 * len(names) > len(seen.nodes):
+        if len(names) >= COMMON and 4 * len(names) > len(nodes):
             yield check, tuple(names)
 
 

@@ -47,6 +47,7 @@ class QueueState:
         gpus: GPUs of a node.
         alive: Nodes that Slurm has and does not call down.
         ready: Those of them that are released and idle.
+        released: Those of the living that are released, busy or not.
         reserved: Nodes of the queue's reservation. None: there is none.
         record: How the last gate ended.
         job: Job of the gate that is under way.
@@ -58,6 +59,7 @@ class QueueState:
     gpus: int
     alive: tuple[str, ...]
     ready: tuple[str, ...]
+    released: tuple[str, ...] = ()
     reserved: tuple[str, ...] | None = None
     record: Record | None = None
     job: str = ""
@@ -88,7 +90,15 @@ class Run:
     gpus: int
 
 
-Step = Reserve | Open | Run
+@dataclass(frozen=True)
+class Adopt:
+    """Leave a queue open that was in use before there was a gate."""
+
+    queue: str
+    nodes: tuple[str, ...]
+
+
+Step = Reserve | Open | Run | Adopt
 
 
 def reservation(queue: str) -> str:
@@ -114,13 +124,16 @@ def steps(queue: QueueState) -> list[Step]:
     if is_open(queue):
         if queue.reserved is not None:
             found.append(Open(queue.name))
+    elif queue.record is None and queue.reserved is None and queue.released:
+        # Nodes are released only once they are reserved, so these were in use before.
+        return [Adopt(queue.name, queue.released)]
     elif queue.alive and queue.alive != queue.reserved:
         return [Reserve(queue.name, queue.alive)]
     if queue.job or not queue.gpus:
         return found
     complete = 0 < queue.wanted <= len(queue.ready) and len(queue.ready) == len(queue.alive)
-    if queue.again and queue.alive:
-        found.append(Run(queue.name, queue.alive, queue.gpus))  # waits for their jobs to end
+    if queue.again and queue.released:
+        found.append(Run(queue.name, queue.released, queue.gpus))  # waits for their jobs to end
     elif complete and _due(queue):
         found.append(Run(queue.name, queue.ready, queue.gpus))
     return found
@@ -131,6 +144,14 @@ def _due(queue: QueueState) -> bool:
     if is_open(queue):
         return False
     return queue.record is None or set(queue.record.nodes) != set(queue.ready)
+
+
+def feature(queue: QueueState, node: str) -> str:
+    """Return the feature that says how a node's gate has ended; empty where it took no part."""
+    record = queue.record
+    if record is None or node not in record.nodes:
+        return ""
+    return f"gate_{record.verdict.partition(' ')[0]}"
 
 
 def judge(code: int, line: str, nodes: tuple[str, ...], at: datetime, job: str) -> Record:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ from typing import Any
 from .. import metrics
 from ..document import Document, parse
 from ..slurm import SlurmError, run
+from . import again
 from .act import Actor, Tell
 from .decide import Seen, decide
-from .gate import OPENED, QueueState, Record, is_open
+from .gate import QueueState, is_open
 from .goodput import Goodput, digest
 from .queues import Queues, queue_of, unreleasable
 from .slurm import Slurm
@@ -23,7 +24,7 @@ from .store import Store
 from .weekly import WEEK, week
 from .words import held
 
-DOCUMENT = Path("/etc/trainshed/fleet.json")
+DOCUMENT = Path(os.environ.get("ROOT_DIR") or "/", "etc/trainshed/fleet.json")
 STATE = Path("/state/recovery")
 ROUND_SECONDS = 10
 
@@ -58,12 +59,11 @@ class Recovery:
     def round(self) -> dict[str, QueueState]:
         """Do one round, and return what was seen of queues; nothing is done without a view."""
         try:
-            text = self._read()
-            document, gated = parse(text), bool(json.loads(text).get("gate"))
+            document = parse(self._read())
             nodes, comments = self._slurm.nodes(), self._slurm.comments()
             nodes = {name: node for name, node in nodes.items() if queue_of(name)}
             now = self._now()
-            queues = self._queues.round(document, nodes, now, gated=gated)
+            queues = self._queues.round(document, nodes, now)
         except (SlurmError, ValueError, OSError) as error:
             say("cannot look", reason=str(error))
             return {}
@@ -92,33 +92,28 @@ def shared_folder(values: dict[str, Any]) -> Path | None:
 
 def teller(values: dict[str, Any]) -> Tell:
     """Return what tells people: the topic of the alerts, if the fleet has one."""
-    topic, region = values.get("alarm_topic_arn"), str(values.get("region"))
+    region = str(values.get("region"))
 
     def tell(subject: str, text: str) -> None:
         say("told", subject=subject, text=text)
-        if topic:
-            message = ("--subject", subject[:100], "--message", text)
-            try:
+        try:
+            topic = values.get("alarm_topic_arn") or _topic(values)
+            if topic:
+                message = ("--subject", subject[:100], "--message", text)
                 run(("aws", "sns", "publish", "--region", region, "--topic-arn", topic, *message))
-            except SlurmError as error:
-                say("cannot tell", reason=str(error))
+        except SlurmError as error:
+            say("cannot tell", reason=str(error))
 
     return tell
 
 
-def ask(store: Store, queues: Sequence[str], opened: Sequence[str], now: datetime) -> None:
-    """Have gates run again, or open queues without one."""
-    for queue in queues:
-        if queue in opened:
-            record = store.record(queue)
-            text = f"opened by hand; before: {record.text if record else 'no gate'}"
-            nodes = record.nodes if record else ()
-            made = record or Record(now, OPENED, nodes, text)
-            store.keep(queue, replace(made, at=now, verdict=OPENED, text=text))
-        else:
-            store.asked(queue).parent.mkdir(parents=True, exist_ok=True)
-            store.asked(queue).touch()
-        print(f"{queue}: {'open' if queue in opened else 'the gate runs'} within seconds")
+def _topic(values: dict[str, Any]) -> str:
+    """Return the topic that a parameter names; ParallelCluster's document is older than it."""
+    name = values.get("alarm_topic_parameter")
+    if not name:
+        return ""
+    ask = ("aws", "ssm", "get-parameter", "--region", str(values.get("region")), "--name", name)
+    return run((*ask, "--query", "Parameter.Value", "--output", "text")).strip()
 
 
 def tell_goodput(values: dict[str, Any], *, weekly: bool) -> int:
@@ -143,14 +138,7 @@ def main(arguments: Sequence[str]) -> int:
         return tell_goodput(values, weekly="--weekly" in arguments)
     store = Store(STATE, shared_folder(values))
     if arguments[:1] == ["gate"]:
-        opened = list(arguments[2:]) if "--open" in arguments else []
-        unknown = [queue for queue in opened if queue not in values["queues"]]
-        if unknown or ("--open" in arguments and not opened):
-            print(f"usage: trainshed-gate [--open QUEUE]; queues are {', '.join(values['queues'])}")
-            return 2
-        now = datetime.now(timezone.utc)  # noqa: UP017
-        ask(store, opened or sorted(values["queues"]), opened, now)
-        return 0
+        return again.main(arguments[1:], values, store)
     while True:
         values = json.loads(DOCUMENT.read_text())
         recovery = Recovery(Slurm(), store, teller(values))

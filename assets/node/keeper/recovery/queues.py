@@ -8,13 +8,33 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from ..document import Document, Queue
+from ..document import Document, Gate, Queue
 from ..slurm import SlurmError
 from ..view import Node, instance_of
 from .act import Tell
-from .gate import Open, QueueState, Reserve, Run, Step, is_open, judge, reservation, steps
+from .gate import (
+    OPENED,
+    Adopt,
+    Open,
+    QueueState,
+    Record,
+    Reserve,
+    Run,
+    Step,
+    feature,
+    is_open,
+    judge,
+    reservation,
+    steps,
+)
 from .slurm import Slurm
 from .store import Store
+
+REMEDY = (
+    "Mend it, then on the head node: sudo trainshed-gate; to let users in all the same: "
+    "sudo trainshed-gate --open QUEUE"
+)
+"""What a person does about an all-reduce that has failed."""
 
 
 def queue_of(node: str) -> str:
@@ -36,7 +56,7 @@ class Queues:
         self._slurm, self._store, self._tell, self._say = slurm, store, tell, say
 
     def round(
-        self, document: Document, nodes: Mapping[str, Node], now: datetime, *, gated: bool
+        self, document: Document, nodes: Mapping[str, Node], now: datetime
     ) -> dict[str, QueueState]:
         """Go one step with each queue, and return what was seen.
 
@@ -44,14 +64,15 @@ class Queues:
             document: The fleet document.
             nodes: Slurm's nodes.
             now: The time.
-            gated: Whether queues are closed until their gate has passed.
 
         Raises:
             SlurmError: Slurm does not answer.
         """
         reserved = self._slurm.reservations()
         seen = {
-            name: self._seen(queue if gated else replace(queue, gpus=0), nodes, reserved, now)
+            name: self._seen(
+                queue if document.gate else replace(queue, gpus=0), nodes, reserved, now
+            )
             for name, queue in sorted(document.queues.items())
         }
         closed = {name: reservation(name) for name, q in seen.items() if q.reserved is not None}
@@ -60,11 +81,25 @@ class Queues:
         for name, state in seen.items():
             for step in steps(state):
                 try:
-                    self._one(state, step)
+                    self._one(state, step, document.gate or Gate(), now)
                     self._say("did", action=type(step).__name__, subject=str(step))
                 except (SlurmError, OSError) as error:
                     self._say("did not succeed", subject=f"{name}: {step}", reason=str(error))
+        if document.gate:
+            self._tell_features(seen)
         return seen
+
+    def _tell_features(self, seen: Mapping[str, QueueState]) -> None:
+        """Let each node have the result of its gate among its features; joining takes it away."""
+        try:
+            had = self._slurm.features()
+            for state in seen.values():
+                for node in state.alive if state.gpus else ():
+                    wanted = feature(state, node)
+                    if node in had and had[node] - {state.name} != ({wanted} if wanted else set()):
+                        self._slurm.set_features(node, *filter(None, (state.name, wanted)))
+        except SlurmError as error:
+            self._say("did not succeed", subject="features", reason=str(error))
 
     def _seen(
         self,
@@ -83,28 +118,32 @@ class Queues:
             gpus=queue.gpus,
             alive=alive,
             ready=tuple(n for n in alive if not mine[n].drained and not mine[n].busy),
+            released=tuple(n for n in alive if not mine[n].drained),
             reserved=reserved.get(reservation(queue.name)),
             record=self._store.record(queue.name),
             job=self._slurm.gate_job(queue.name),
             again=self._store.asked(queue.name).exists(),
         )
 
-    def _one(self, state: QueueState, step: Step) -> None:
+    def _one(self, state: QueueState, step: Step, gate: Gate, now: datetime) -> None:
         name = reservation(step.queue)
         if isinstance(step, Reserve):
             self._slurm.reserve(name, step.nodes, new=state.reserved is None)
         elif isinstance(step, Open):
             self._slurm.unreserve(name)
+        elif isinstance(step, Adopt):
+            text = "in use before there was a gate"
+            self._store.keep(step.queue, Record(now, OPENED, step.nodes, text))
         else:
-            self._run(state, step)
+            self._run(state, step, gate)
 
-    def _run(self, state: QueueState, step: Run) -> None:
+    def _run(self, state: QueueState, step: Run, gate: Gate) -> None:
         folder = (self._store.shared or Path("/var/log/slurm")) / "gate"
         # Before the job: one that could not be noted would be submitted again and again.
         for needed in (folder, self._store.running(step.queue).parent):
             needed.mkdir(parents=True, exist_ok=True)
         inside = reservation(step.queue) if state.reserved is not None else ""
-        job = self._slurm.submit_gate(step.queue, len(step.nodes), step.gpus, str(folder), inside)
+        job = self._slurm.submit_gate(step, str(folder), inside, gate)
         self._store.asked(step.queue).unlink(missing_ok=True)
         running = {"job": job, "nodes": list(step.nodes), "folder": str(folder)}
         self._store.running(step.queue).write_text(json.dumps(running) + "\n")
@@ -129,7 +168,7 @@ class Queues:
                 self._slurm.comment(node, f"trainshed: passed; gate {record.verdict} {now:%F %R}")
             except SlurmError as error:
                 self._say("did not succeed", subject=node, reason=str(error))
-        remedy = "" if record.verdict == "passed" else " Users are kept out. Then: trainshed-gate"
+        remedy = "" if record.verdict == "passed" else f" Users are kept out. {REMEDY}"
         self._tell(
             f"Queue {queue}: the all-reduce over {len(nodes)} nodes {record.verdict}",
             f"{record.text}.{remedy}",

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 
+from ..document import Gate
 from ..slurm import FIRST_JOB, PARTITION, Run, SlurmError, run
 from ..slurm import Slurm as KeeperSlurm
+from .gate import Run as RunGate
 from .gate import reservation
 
 GATE_JOB = "trainshed-gate"
 _COMMENT = re.compile(r"^NodeName=(\S+).*? Comment=(trainshed: .*?)(?= \w+=|\s*$)")
+_FEATURES = re.compile(r"^NodeName=(\S+).*? ActiveFeatures=(\S+)")
+# nccl-tests takes some minutes, also over hundreds of nodes.
+_MOST_SECONDS = 900
 _SCRIPT = """\
 #!/bin/bash
-exec /opt/trainshed/current/health/nccl_gate.sh /etc/trainshed/expect.json {folder}
+export GATE_SECONDS={seconds}
+exec /opt/trainshed/current/health/nccl_gate.sh {strict} /etc/trainshed/expect.json {folder}
 """
 
 
@@ -21,7 +27,8 @@ class Slurm(KeeperSlurm):
 
     Args:
         run: What runs commands.
-        script: Script of the gate's job; ``{folder}`` is where its results go.
+        script: Script of the gate's job; ``{folder}`` is where its results go, ``{seconds}`` how
+            long it may take, ``{strict}`` whether it judges strictly.
     """
 
     def __init__(self, run: Run = run, script: str = _SCRIPT) -> None:
@@ -37,6 +44,18 @@ class Slurm(KeeperSlurm):
     def comment(self, node: str, text: str) -> None:
         """Set the comment of a node."""
         self._run(("scontrol", "update", f"nodename={node}", f"comment={text}"), "")
+
+    def features(self) -> dict[str, set[str]]:
+        """Return the features of nodes."""
+        said = self._run(("scontrol", "--oneliner", "show", "nodes"), "")
+        found = (_FEATURES.match(line) for line in said.splitlines())
+        return {match[1]: set(match[2].split(",")) for match in found if match}
+
+    def set_features(self, node: str, *features: str) -> None:
+        """Set the features of a node; its queue's has to be among them."""
+        told = ",".join(features)
+        changes = (f"availablefeatures={told}", f"activefeatures={told}")
+        self._run(("scontrol", "update", f"nodename={node}", *changes), "")
 
     def reboot(self, node: str) -> None:
         """Reboot a node without jobs; it keeps its state and its reason."""
@@ -101,14 +120,21 @@ class Slurm(KeeperSlurm):
         )
         return (said.split() or [""])[0]
 
-    def submit_gate(self, queue: str, nodes: int, gpus: int, folder: str, reserved: str) -> str:
+    def submit_gate(self, step: RunGate, folder: str, reserved: str, gate: Gate) -> str:
         """Submit the all-reduce over all nodes of a queue."""
+        queue, gpus = step.queue, step.gpus
         options = ["--parsable", f"--partition={PARTITION}", f"--job-name={GATE_JOB}-{queue}"]
-        options += [f"--nodes={nodes}", f"--ntasks-per-node={gpus}", f"--constraint={queue}"]
+        options += [f"--nodes={len(step.nodes)}", f"--ntasks-per-node={gpus}"]
+        options += [f"--constraint={queue}"]
         options += ["--exclusive", "--mem=0", "--time=30", "--no-requeue", "--chdir=/"]
         options += [f"--gres=gpu:{gpus}", f"--output={folder}/gate-%j.log"]
         options += [f"--reservation={reserved}"] if reserved else []
-        said = self._run(("sbatch", *options), self._script.format(folder=folder))
+        script = self._script.format(
+            folder=folder,
+            seconds=min(_MOST_SECONDS, gate.minutes * 60),
+            strict="--strict" if gate.strict else "",
+        )
+        said = self._run(("sbatch", *options), script)
         return said.strip().split(";")[0]
 
     def exit_code(self, job: str) -> int | None:
