@@ -22,6 +22,8 @@ SCRIPTS = Path(__file__).resolve().parents[1]
 CONFIG = Path("/etc/trainshed")
 LOGS = Path("/var/log/trainshed")
 PROGRESS = Path("/run/trainshed/steps.json")
+READ_AGAIN = 75
+"""A step's code when it wants a newer fleet document; user data reads that, and boots again."""
 DOCUMENT = Step(
     "document",
     (),
@@ -32,10 +34,11 @@ DOCUMENT = Step(
 class StepError(Exception):
     """A step's script ended with another code than 0."""
 
-    def __init__(self, step: Step, output: str) -> None:
+    def __init__(self, step: Step, output: str, code: int = 1) -> None:
         super().__init__(step.name)
         self.step = step
         self.output = output
+        self.code = code
 
 
 def environment(text: str) -> dict[str, str]:
@@ -84,7 +87,7 @@ def run_step(step: Step) -> None:
     sys.stdout.write(done.stdout)
     sys.stdout.flush()
     if done.returncode:
-        raise StepError(step, done.stdout)
+        raise StepError(step, done.stdout, done.returncode)
 
 
 def planned(node: Node) -> list[Step]:
@@ -131,6 +134,8 @@ def main(arguments: Sequence[str], variables: Mapping[str, str]) -> int:
     except StepError as failed:
         record = FailedBoot.of(node, failed.step, failed.output)
         print(f"boot: {node.name}: step {record.step} failed: {record.reason}", file=sys.stderr)
+        if failed.code == READ_AGAIN:
+            return READ_AGAIN
         print(f"boot: remedy: {record.remedy}", file=sys.stderr)
         publish(record, cluster, region)
         return 1

@@ -9,6 +9,7 @@ readonly CLUSTER='@CLUSTER@' REGION='@REGION@' ROLE='@ROLE@' QUEUE='@QUEUE@'
 readonly HOME_DIR=/opt/trainshed ENV_FILE=/etc/trainshed/node.env DOCUMENT=/etc/trainshed/fleet.json
 readonly PARAMETER="/trainshed/$CLUSTER/slurm/fleet"
 readonly WAIT_SECONDS=1800 # the template writes the parameter once groups and launch templates exist
+readonly READ_AGAIN=75 AGAIN_SECONDS=600 PAUSE_SECONDS=15
 export AWS_METADATA_SERVICE_NUM_ATTEMPTS=5 AWS_METADATA_SERVICE_TIMEOUT=5
 export LC_ALL=C PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -22,10 +23,18 @@ main() {
   exec > >(tee -a /var/log/trainshed/bootstrap.log) 2>&1
   trap 'report "$?"' EXIT
   write_environment
-  fetch_document
-  fetch_scripts
-  trap - EXIT
-  exec "$HOME_DIR/current/boot.sh" "$ROLE"
+  local code
+  while true; do
+    fetch_document
+    fetch_scripts
+    trap - EXIT # the boot writes its own record
+    code=0
+    "$HOME_DIR/current/boot.sh" "$ROLE" || code=$?
+    ((code == READ_AGAIN)) || exit "$code"
+    step="files" # its remedy is that of the scripts
+    trap 'report "$?"' EXIT
+    wait_for_file "a file that the fleet document names"
+  done
 }
 
 install_service() {
@@ -96,7 +105,12 @@ print(scripts["bucket"], scripts["key"], scripts["sha256"])' "$DOCUMENT")
   dir=$HOME_DIR/${sha256:0:12}
   if [[ ! -d $dir ]]; then
     rm -rf "$HOME_DIR/new" "$HOME_DIR/new.zip"
-    aws s3 cp --region "$REGION" --only-show-errors "s3://$bucket/$key" "$HOME_DIR/new.zip"
+    if ! aws s3 cp --region "$REGION" --only-show-errors "s3://$bucket/$key" "$HOME_DIR/new.zip"; then
+      wait_for_file "s3://$bucket/$key"
+      fetch_document
+      fetch_scripts
+      return
+    fi
     echo "$sha256  $HOME_DIR/new.zip" | sha256sum --check --status ||
       fail "s3://$bucket/$key is not the file that was deployed; its SHA-256 is another"
     python3 -m zipfile -e "$HOME_DIR/new.zip" "$HOME_DIR/new"
@@ -108,6 +122,15 @@ print(scripts["bucket"], scripts["key"], scripts["sha256"])' "$DOCUMENT")
     ln -sfn "${dir##*/}" "$HOME_DIR/current.new"
     mv -T "$HOME_DIR/current.new" "$HOME_DIR/current"
   fi
+}
+
+# In the middle of an update a document may be newer than the node's rights, and one that is rolled
+# back names a file that is gone. Both pass, so the document is read again before it is a failure.
+wait_for_file() {
+  : "${give_up:=$((SECONDS + AGAIN_SECONDS))}"
+  ((SECONDS < give_up)) || fail "$1 cannot be read after $AGAIN_SECONDS s"
+  echo "bootstrap: $1 cannot be read; the fleet document is read again in $PAUSE_SECONDS s"
+  sleep "$PAUSE_SECONDS"
 }
 
 # A file that is as it should be keeps its time: nothing that watches it wakes up.

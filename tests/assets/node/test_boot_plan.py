@@ -25,6 +25,7 @@ STORED = {"bucket": "b", "key": "k.zip", "sha256": "f" * 64}
 def document(**over: Any) -> dict[str, Any]:
     queue = {
         "node_conf": "CPUs=192 Gres=gpu:h200:8 Feature=train",
+        "gpus": 8,
         "efa": True,
         "nvlink": True,
         "nvme_dir": "/opt/dlami/nvme",
@@ -55,12 +56,14 @@ def command(node: Node, name: str, **over: Any) -> tuple[str, ...]:
 
 
 def test_the_database_stands_before_slurmctld_and_the_state_volume_before_both() -> None:
-    assert names(HEAD)[-7:] == [
+    assert names(HEAD)[-9:] == [
         "state-volume",
         "slurm-files",
         "database",
         "slurmctld",
         "keeper",
+        "recovery",
+        "containers",
         "resume",
         "agent",
     ]
@@ -72,6 +75,7 @@ def test_a_compute_node_joins_after_everything_that_its_jobs_need() -> None:
         "hold",
         "image",
         "needrestart",
+        "rotation",
         "clock",
         "apt",
         "packages",
@@ -86,6 +90,7 @@ def test_a_compute_node_joins_after_everything_that_its_jobs_need() -> None:
         "metadata",
         "health",
         "slurmd",
+        "gate",
         "watch",
         "resume",
         "agent",
@@ -94,7 +99,14 @@ def test_a_compute_node_joins_after_everything_that_its_jobs_need() -> None:
 
 def test_a_login_node_has_files_and_no_daemon() -> None:
     assert {"slurmd", "slurmctld", "state-volume"}.isdisjoint(names(LOGIN))
-    assert names(LOGIN)[-5:] == ["slurm-files", "metadata", "watch", "resume", "agent"]
+    ends = ["slurm-files", "containers", "metadata", "watch", "resume", "agent"]
+    assert names(LOGIN)[-6:] == ends
+
+
+def test_every_node_that_calls_srun_has_its_plugin() -> None:
+    for node in (HEAD, COMPUTE, LOGIN):
+        assert "containers" in names(node)
+        assert "containers" not in names(node, containers=False)
 
 
 @pytest.mark.parametrize(
@@ -165,6 +177,16 @@ def test_what_is_not_asked_for_is_left_out() -> None:
     assert command(COMPUTE, "environment", queues={"train": queue})[1:] == ("no-efa", "no-nvlink")
     assert command(COMPUTE, "mount-fsx", queues={"train": queue})[-1] == "abc"
     assert command(COMPUTE, "users", mounts=[])[-1] == ""
+
+
+def test_a_node_without_gpus_has_the_names_that_gres_conf_wants_before_it_joins() -> None:
+    train = document()["queues"]["train"]
+    prepare = {**train, "gpus": 0}
+    node = Node("compute", "prepare", "i-0ccc", "c7i.24xlarge")
+    beside = names(node, queues={"train": train, "prepare": prepare})
+    assert beside.index("no-gpus") < beside.index("slurmd")
+    assert "no-gpus" not in names(node, queues={"prepare": prepare})
+    assert "no-gpus" not in names(COMPUTE, queues={"train": train, "prepare": prepare})
 
 
 def test_a_queue_that_the_document_lacks_is_named() -> None:
@@ -240,6 +262,19 @@ def test_a_failed_step_ends_the_boot_and_is_recorded(
     assert "/trainshed/kait/slurm/nodes/i-0123456789abcdef0" in calls[0]
 
 
+def test_a_step_that_wants_a_newer_document_is_no_failure_yet(
+    scripts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (scripts / "bad.sh").write_text("#!/bin/bash\necho bad: not readable\nexit 75\n")
+    monkeypatch.setattr(boot, "planned", lambda node: [Step("files", ("bad.sh",), "mend it")])
+    monkeypatch.setattr(boot, "PROGRESS", scripts / "steps.json")
+    monkeypatch.setattr(boot, "publish", lambda *_: pytest.fail("a record ends a deployment"))
+    node = {"QUEUE": "", "INSTANCE_ID": "i-0", "INSTANCE_TYPE": "t", "CLUSTER": "c", "REGION": "r"}
+    variables = {f"TRAINSHED_{name}": value for name, value in node.items()}
+    assert boot.main(["login"], variables) == 75
+    assert "boot: login-0: step files failed: bad: not readable" in capsys.readouterr().err
+
+
 def test_a_record_is_short_enough_for_a_parameter_whatever_the_step_says() -> None:
     made = record.FailedBoot.of(COMPUTE, Step("a", ("x",), "mend"), "y" * 9000)
     # SSM: a standard parameter's value has at most 4 KB.
@@ -285,7 +320,8 @@ def test_in_a_gated_fleet_a_node_joins_held_and_is_checked() -> None:
     assert joins[-1] == "CPUs=192 Gres=gpu:h200:8 Feature=train State=DRAIN"
     assert names(COMPUTE, gate=True)[-5:] == ["slurmd", "gate", "watch", "resume", "agent"]
     assert command(COMPUTE, "gate", gate=True) == ("node_gate.sh", COMPUTE.name)
-    assert names(HEAD, gate=True)[-4:] == ["keeper", "recovery", "resume", "agent"]
+    ends = ["keeper", "recovery", "containers", "resume", "agent"]
+    assert names(HEAD, gate=True)[-5:] == ends
 
 
 def test_a_fleet_without_shared_storage_has_no_records() -> None:

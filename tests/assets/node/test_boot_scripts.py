@@ -58,6 +58,17 @@ def test_an_object_becomes_a_directory_behind_a_link(bucket: tuple[Path, str]) -
     assert fetch(bucket, sha256).returncode == 0, "what is there is not fetched again"
 
 
+def test_an_object_that_may_not_be_read_has_a_code_of_its_own(bucket: tuple[Path, str]) -> None:
+    work, sha256 = bucket
+    (work / "bucket/files.zip").unlink()
+    done = fetch(bucket, sha256)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        75,
+        "fetch: cannot fetch s3://b/files.zip",
+    )
+    assert not (work / "files").exists()
+
+
 def test_an_object_with_another_checksum_is_not_unpacked(bucket: tuple[Path, str]) -> None:
     work, sha256 = bucket
     done = fetch(bucket, "0" * 64)
@@ -136,6 +147,7 @@ def database_node(tmp_path: Path) -> Path:
     """Programs of a head node whose secret is in a file; what Python is called with is kept."""
     fakes = fake(tmp_path / "fakes", "aws", f'cat "{tmp_path}/secret"')
     fake(fakes, "python3", f'echo "$*" >>"{tmp_path}/calls"; exec /usr/bin/python3 "$@"')
+    fake(fakes, "mariadb", f'echo "$*" >>"{tmp_path}/calls"')
     # The first thing that is done with a good password; nothing more can be tried here.
     return fake(fakes, "install", f'echo "$*" >"{tmp_path}/went-on"; exit 9')
 
@@ -222,19 +234,3 @@ def test_a_link_in_scratch_opens_no_directory_of_the_system(scratch: Path) -> No
         "see whose it is, and remove it\n",
     )
     assert system.stat().st_mode & 0o7777 == 0o755
-
-
-def test_an_image_with_a_lustre_client_keeps_it(tmp_path: Path) -> None:
-    fakes = fake(tmp_path / "fakes", "mount.lustre", "exit 0")
-    fake(fakes, "curl", "exit 6")
-    assert run("lustre_client.sh", fakes=fakes).returncode == 0
-
-
-def test_a_node_that_gets_no_lustre_client_says_so(tmp_path: Path) -> None:
-    fakes = fake(tmp_path / "fakes", "curl", "exit 6")
-    done = run("lustre_client.sh", fakes=fakes)
-    assert (done.returncode, done.stderr) == (
-        1,
-        "lustre_client: this image has no Lustre client and FSx's repository cannot be reached; "
-        "take an image that has it\n",
-    )
