@@ -8,6 +8,7 @@ set -euo pipefail
 source "$(dirname "$0")/common.sh"
 
 readonly DATA=/state/mysql SOCKET=/run/mysqld/mysqld.sock
+readonly WAIT_SECONDS=60
 
 main() {
   local region=$1 storage
@@ -84,11 +85,27 @@ external() {
   # slurmdbd.conf has no way to quote one: it would end there, or begin a comment.
   [[ $password != *[[:space:]\"\#\\]* ]] ||
     fail "the password in $secret has a blank, a quote, a # or a backslash, which slurmdbd.conf cannot hold; give the user another"
+  wait_database "$host" "$port" "$user" "$password"
   # The database that trainshed makes takes nothing but TLS, and libmariadb asks for it only when a
   # setting of it is given. It is not told Amazon's authority, so the server is not verified: the
   # database's security group lets in the head node alone.
   printf '%s\n' "StorageHost=$host" "StoragePort=$port" "StorageUser=$user" "StoragePass=$password" \
     "StorageLoc=$database" StorageParameters=SSL_CIPHER=HIGH
+}
+
+# slurmdbd only logs why it cannot connect, and tries for ever.
+wait_database() {
+  local host=$1 port=$2 user=$3 password=$4 end=$((SECONDS + WAIT_SECONDS)) said
+  until said=$(mariadb --defaults-extra-file=<(
+    printf '%s\n' [client] "host=$host" "port=$port" "user=$user" "password=\"$password\"" \
+      ssl connect-timeout=10 ssl-verify-server-cert=0
+  ) --execute 'SELECT 1' 2>&1 >/dev/null); do
+    # Errors 1044, 1045, 1130 and 1698 stay: the user, its password, the node's address.
+    if ((SECONDS >= end)) || grep -qE 'ERROR (1044|1045|1130|1698) ' <<<"$said"; then
+      fail "the database at $host:$port does not let $user in: $(tail -n 1 <<<"$said")"
+    fi
+    sleep 2
+  done
 }
 
 main "$@"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import os
 import shutil
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from trainshed._assets import ASSETS
 
+from . import hardware
 from .aws import ENDPOINT, GATEWAY, TIME
 
 _HERE = Path(__file__).resolve().parent
@@ -20,6 +23,7 @@ BASE = CACHE / "root-fleet"
 PACKAGES = CACHE / "packages.tar"
 """What assets/node/package_cache.sh made of it."""
 SLURM_VERSION = "24.11"
+_KEPT_SECONDS = 4 * 3600
 
 # Units that a machine without hardware of its own does without.
 _MASKED = (
@@ -123,16 +127,20 @@ def image_programs() -> dict[str, str]:
         "usr/local/sbin/lab-user-data": _RUN_USER_DATA,
         "usr/sbin/mount.lustre": _MOUNT_LUSTRE,
         "usr/sbin/lctl": "#!/bin/sh\nexit 0\n",
+        # Lustre's module, of which the boot asks whether it is there.
+        "usr/local/sbin/modinfo": (
+            '#!/bin/sh\ncase "$*" in *" lustre") exit 0 ;; esac\nexec /usr/sbin/modinfo "$@"\n'
+        ),
     }
 
 
 def write_image(base: Path, target: Path) -> None:
     """Write a layer that makes a lab's image of a userland."""
-    for name, text in image_files(base).items():
+    for name, text in {**image_files(base), **hardware.image_files()}.items():
         path = target / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    for name, text in image_programs().items():
+    for name, text in {**image_programs(), **hardware.image_programs()}.items():
         path = target / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -181,9 +189,12 @@ def installed_image(work: Path, base: Path = BASE, packages: Path = PACKAGES) ->
     with (CACHE / "installed.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not layer.exists():
+            # A lab of another process may stand on one that was used lately.
             for old in CACHE.glob("installed-*"):
-                shutil.rmtree(old)
+                if old.is_dir() and time.time() - old.stat().st_mtime > _KEPT_SECONDS:
+                    shutil.rmtree(old)
             _install(bare, packages, layer)
+        os.utime(layer)
     return Image((layer, *bare.layers))
 
 
