@@ -31,3 +31,18 @@ def test_the_readme_stack_synthesises() -> None:
     template = assertions.Template.from_stack(stack)
     template.resource_count_is("AWS::FSx::FileSystem", 1)
     template.resource_count_is("Custom::TrainshedParallelCluster", 1)
+
+
+def test_the_readme_deletes_every_parameter_that_a_cluster_leaves_behind() -> None:
+    command = re.search(r"aws ssm delete-parameters --names (.*?)```", README, re.DOTALL)
+    assert command
+    stack = cdk.Stack(cdk.App(), "Readme")
+    exec(block("python").replace('"llm"', '"uni"'), {"stack": stack})
+    parameters = assertions.Template.from_stack(stack).find_resources("AWS::SSM::Parameter")
+    left = {
+        parameter["Properties"]["Name"]
+        for parameter in parameters.values()
+        if parameter.get("DeletionPolicy", "Delete") != "Delete"
+    }
+    assert left
+    assert set(command[1].replace("\\", "").split()) == left
