@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# usage: slurm_lab.sh [trixie|sid]...   (default: trixie) installs what tests/slurm needs; root on Debian 12
+# usage: slurm_lab.sh [trixie|sid|fleet]...   (default: trixie fleet) installs what tests/slurm needs; root on Debian 12
 #
 # Slurm 22.05 comes from Debian 12 itself. Every suite named becomes a root directory under
 # .cache/slurm: trixie has Slurm 24.11, sid has 26.05. tests/slurm/fleet boots machines of their own:
 # root-fleet is what an image of AWS is there, packages.tar what assets/node/package_cache.sh makes
-# of it. A second run changes nothing.
+# of it. For fleet alone, nothing is installed outside .cache but a missing iproute2. A second run
+# changes nothing; one that comes while another runs waits for it.
 set -euo pipefail
 
 readonly HOST_PACKAGES=(
   slurmctld slurmd slurmdbd slurm-client slurm-wlm-basic-plugins slurm-wlm-mysql-plugin
   munge mariadb-server mariadb-client iproute2 libpmix2 mmdebstrap openssl util-linux
-  user-mode-linux systemd-container dnsmasq-base e2fsprogs
+  user-mode-linux systemd-container dnsmasq-base e2fsprogs gnupg
 )
 readonly ROOT_PACKAGES=(
   ca-certificates mount slurmctld slurmd slurmdbd slurm-client slurm-wlm-basic-plugins
@@ -26,14 +27,29 @@ readonly FLEET_PACKAGES=(
 )
 readonly FLEET_SLURM=24.11
 
+# Where assets/node/build_containers.sh finds all that it installs: the headers of 22.05 and of 24.11.
+# logrotate is on AWS's images.
+readonly BUILD_SUITES=(bookworm trixie)
+readonly BUILD_PACKAGES=(
+  ca-certificates git gcc make libc6-dev libtool autoconf automake pkg-config libmd-dev libslurm-dev
+  slurm-client logrotate
+)
+
+# What a fleet's image and machines need of this one, beside what every Debian has.
+readonly FLEET_HOST_PACKAGES=(iproute2)
+
 install_host_packages() {
   local missing
-  missing=$(comm -23 <(printf '%s\n' "${HOST_PACKAGES[@]}" | sort) \
+  missing=$(comm -23 <(printf '%s\n' "$@" | sort) \
     <(dpkg-query --show --showformat '${db:Status-Abbrev}${Package}\n' | sed -n 's/^ii //p' | sort))
   if [[ -z $missing ]]; then
     return
   fi
-  forbid_service_starts
+  if [[ $missing != "${FLEET_HOST_PACKAGES[*]}" ]]; then
+    forbid_service_starts
+  fi
+  # After one that was interrupted.
+  DEBIAN_FRONTEND=noninteractive dpkg --configure --pending
   apt-get update --quiet=2
   # shellcheck disable=SC2086 # one package a word
   DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet=2 --no-install-recommends $missing
@@ -45,6 +61,15 @@ forbid_service_starts() {
     printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
     chmod 755 /usr/sbin/policy-rc.d
   fi
+}
+
+# Unpacked and not installed: what only looks at this project changes nothing of its machine.
+unpack_mmdebstrap() {
+  local tools=$1
+  rm -rf "$tools"
+  mkdir -p "$tools"
+  apt-get update --quiet=2
+  (cd "$tools" && apt-get download --quiet=2 mmdebstrap 2>/dev/null && dpkg-deb --extract mmdebstrap_*.deb .)
 }
 
 build_fleet_root() {
@@ -80,9 +105,13 @@ build_package_cache() {
 # The finished root appears under its name at once, so an interrupted run leaves none half made.
 build_root() {
   local suite=$1 root=$2
+  shift 2
+  if [[ -e $root/packages && $(<"$root/packages") == "$*" ]]; then
+    return
+  fi
   local options=(--variant=apt --include="$(
     IFS=,
-    echo "${ROOT_PACKAGES[*]}"
+    echo "$*"
   )")
   if [[ $suite == sid ]]; then
     # Mirrors may lag behind sid's Valid-Until; the signature is still checked.
@@ -90,7 +119,7 @@ build_root() {
   fi
   rm -rf "$root.part"
   mmdebstrap --quiet "${options[@]}" "$suite" "$root.part"
-  echo "${ROOT_PACKAGES[*]}" >"$root.part/packages"
+  echo "$*" >"$root.part/packages"
   rm -rf "$root"
   mv "$root.part" "$root"
 }
@@ -106,25 +135,37 @@ main() {
     echo "slurm_lab.sh: run it as root, it installs packages and makes device nodes" >&2
     return 1
   fi
-  install_host_packages
-  mkdir -p "$cache"
   if [[ $# -eq 0 ]]; then
-    set -- trixie
+    set -- trixie fleet
+  fi
+  mkdir -p "$cache"
+  exec 9>"$cache/lab.lock"
+  flock 9
+  if [[ $* == fleet ]]; then
+    install_host_packages "${FLEET_HOST_PACKAGES[@]}"
+    PATH=$PATH:$cache/tools/usr/bin
+    command -v mmdebstrap >/dev/null || unpack_mmdebstrap "$cache/tools"
+  else
+    install_host_packages "${HOST_PACKAGES[@]}"
   fi
   for suite in "$@"; do
     case $suite in
     trixie | sid) ;;
+    fleet) continue ;;
     *)
-      echo "slurm_lab.sh: suite is $suite; use trixie or sid" >&2
+      echo "slurm_lab.sh: suite is $suite; use trixie, sid or fleet" >&2
       return 2
       ;;
     esac
     root=$cache/root-$suite
-    if [[ ! -e $root/packages || $(<"$root/packages") != "${ROOT_PACKAGES[*]}" ]]; then
-      build_root "$suite" "$root"
-    fi
+    build_root "$suite" "$root" "${ROOT_PACKAGES[@]}"
     echo "slurm_lab.sh: $suite is ready in $root"
   done
+  if [[ $* != fleet ]]; then
+    for suite in "${BUILD_SUITES[@]}"; do
+      build_root "$suite" "$cache/root-build-$suite" "${BUILD_PACKAGES[@]}"
+    done
+  fi
   root=$cache/root-fleet
   if [[ ! -e $root/packages || $(<"$root/packages") != "${FLEET_PACKAGES[*]}" ]]; then
     build_fleet_root "$root"
