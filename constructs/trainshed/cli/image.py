@@ -76,6 +76,7 @@ def lock_of(session: Any, region: str, architecture: str) -> str:
     Raises:
         ValueError: EC2 does not know the image that the parameter names.
     """
+    from ..doctor.image import root_gib
     from ..facts.images import newest_image_parameter
 
     name = newest_image_parameter(architecture)
@@ -86,10 +87,13 @@ def lock_of(session: Any, region: str, architecture: str) -> str:
         raise ValueError(f"{name} names {id}, which EC2 does not show; try again in a while")
     image = found[0]
     made = str(image.get("CreationDate", ""))[:10]
+    gib = root_gib(image)
+    size = f"  root_gib: {gib}\n" if gib else ""
     return (
         "lock:\n"
         f"  ami_id: {id}\n"
         f"  name: {image['Name']}\n"
+        f"{size}"
         f"  # Made {made}. Copy the three from its release notes, and nodes compare them at boot:\n"
         f"  # {NOTES}\n"
         "  # kernel:               kernel_version there\n"

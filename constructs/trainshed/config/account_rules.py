@@ -54,6 +54,8 @@ def fleet_is_of_the_account(region: str, account: str, fleet: Fleet) -> Iterator
     policies: dict[KeyPath, tuple[str, ...]] = {
         (*at, "head_node", "policies"): fleet.head_node.policies
     }
+    for name, pool in fleet.login_nodes.items():
+        policies[*at, "login_nodes", name, "policies"] = pool.policies
     for name, queue in fleet.queues.items():
         group = getattr(queue.capacity, "resource_group_arn", None)
         arns.append(((*at, "queues", name, "capacity", "resource_group_arn"), group))

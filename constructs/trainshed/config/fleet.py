@@ -107,6 +107,8 @@ class LoginPool(Record):
     """Number of nodes."""
     grace_minutes: Annotated[int, Field(ge=3, le=120), OnChange.LIVE] = 60
     """How long users are warned before a login node goes, 3 to 120 minutes."""
+    policies: Annotated[tuple[PolicyArn, ...], OnChange.STOPS_FLEET] = ()
+    """Managed policies beside those that trainshed makes."""
 
 
 class Queue(Record):
@@ -189,3 +191,10 @@ class Fleet(Record):
     """What only the bare Slurm fleet has."""
     parallelcluster: Annotated[ParallelClusterOptions, OnChange.LIVE] = ParallelClusterOptions()
     """What only AWS ParallelCluster has."""
+
+    @property
+    def named_policies(self) -> tuple[str, ...]:
+        """Managed policies that the record names for nodes of any kind."""
+        nodes: list[HeadNode | LoginPool | Queue] = [self.head_node]
+        nodes += [*self.login_nodes.values(), *self.queues.values()]
+        return tuple(policy for node in nodes for policy in node.policies)

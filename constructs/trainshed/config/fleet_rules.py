@@ -12,6 +12,7 @@ from .backend_rules import backend_faults
 from .capacity import CapacityBlock
 from .faults import Fault
 from .fleet import Fleet, Queue
+from .image_rules import root_disk_faults
 from .mount_rules import nvme_dir_faults
 from .network import ExistingVpc, Network, NewVpc
 from .reservation_rules import Types, reservation_faults
@@ -39,6 +40,7 @@ def fleet_faults(fleet: Fleet, *, zone: facts.Zone, types: Types) -> list[Fault]
         *_misplaced_scratch(fleet),
         *_wrong_node_counts(fleet),
         *reservation_faults(fleet, zone=zone, types=types),
+        *root_disk_faults(fleet),
     ]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from pydantic import Field
+
 from ..records import OnChange, Record
 from .texts import AmiId
 
@@ -24,6 +26,9 @@ class ImageLock(Record):
     """Version of the NVIDIA driver. Default: not compared."""
     efa_installer: Annotated[str | None, OnChange.LIVE] = None
     """Version of the EFA installer. Default: not compared."""
+    root_gib: Annotated[int | None, Field(ge=1, le=16384), OnChange.LIVE] = None
+    """Size of the image's root disk in GiB; a node's is as large or larger. Default: not compared.
+    """
 
 
 class Image(Record):

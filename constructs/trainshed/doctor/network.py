@@ -11,6 +11,8 @@ from .. import facts
 from ..config import ExistingVpc, Institution
 from ..config.fleet_rules import addresses_needed
 from ..facts.parallelcluster import VERSION
+from .endpoints import endpoints_check
+from .image import locked_image_check
 from .verdict import Check, Clients, Run, Verdict, error_code, judged, not_ready, ready
 
 ALL_PROTOCOLS = "-1"
@@ -32,8 +34,16 @@ def network_checks(institution: Institution) -> Iterator[Check]:
                 "ec2:DescribeSecurityGroups",
                 _efa_group(source.efa_security_group_id),
             )
+        if source.internet == "isolated":
+            yield Check(
+                f"endpoints of {source.vpc_id}",
+                "ec2:DescribeVpcEndpoints",
+                endpoints_check(institution.region, source),
+            )
     if institution.fleet.image.ami_id:
         yield Check("image", "ec2:DescribeImages", _image(institution))
+    if institution.fleet.image.lock:
+        yield Check("image", "ec2:DescribeImages", locked_image_check(institution))
     ssh = institution.fleet.head_node.ssh
     if ssh and ssh.key_name:
         yield Check(f"key pair {ssh.key_name}", "ec2:DescribeKeyPairs", _key(institution))

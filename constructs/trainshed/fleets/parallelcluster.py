@@ -30,6 +30,7 @@ from ..pcluster import (
 )
 from ..pcluster.render import SlurmSetting
 from ..records import is_token
+from .alarm_topic import AlarmTopic
 from .boundary import NO_BOUNDARY, NodeBoundary, own_boundaries
 from .cluster_tags import ClusterTags
 from .fleet import FleetNetwork
@@ -171,6 +172,22 @@ class ParallelClusterFleet(Construct):
         """Who to grant what compute nodes, and so every job with root rights, may do."""
         return self.policies.compute
 
+    def send_alarms_to(self, topic_arn: str, *, key_arn: str | None = None) -> None:
+        """Let the head node tell people what it does by itself.
+
+        Args:
+            topic_arn: Topic that it then publishes to.
+            key_arn: Key of the topic. Default: it has none of its own.
+        """
+        AlarmTopic(
+            self,
+            "AlarmTopic",
+            cluster_name=self.cluster_name,
+            topic_arn=topic_arn,
+            key_arn=key_arn,
+            head=self.policies.head,
+        )
+
     def _references(
         self,
         network: FleetNetwork,
@@ -233,11 +250,10 @@ class ParallelClusterFleet(Construct):
         )
 
     def _attachable_policies(self, fleet: Fleet) -> tuple[str, ...]:
-        named = [*fleet.head_node.policies, *(p for q in fleet.queues.values() for p in q.policies)]
         sessions, *own = self._policy_arns
         # ParallelCluster adds it to every role of a cluster with CloudWatch logs.
         agent = f"arn:{self._stack.partition}:iam::aws:policy/CloudWatchAgentServerPolicy"
-        return tuple(dict.fromkeys([sessions, agent, *own, *named]))
+        return tuple(dict.fromkeys([sessions, agent, *own, *fleet.named_policies]))
 
     def _provider(self, fleet: Fleet, nodes: ParallelClusterNodes) -> ParallelClusterProvider:
         options = fleet.parallelcluster

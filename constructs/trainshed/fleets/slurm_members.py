@@ -103,7 +103,8 @@ class SlurmNodes(Construct):
     def _login_pools(
         self, fleet: Fleet, settings: NodeSettings, roles: NodeRoles
     ) -> Mapping[str, NodeGroup]:
-        profile = roles.login_profile
+        lock = fleet.image.lock
+        disk_gib = max(RootVolume().gib, (lock and lock.root_gib) or 0)
         return {
             name: NodeGroup(
                 self,
@@ -112,12 +113,11 @@ class SlurmNodes(Construct):
                 role="login",
                 queue=None,
                 instance_type=pool.instance_type,
-                profile_arn=profile.attr_arn,
-                root_volume=RootVolume(),
+                profile_arn=roles.login_profiles[name].attr_arn,
+                root_volume=RootVolume(gib=disk_gib),
                 options=LaunchOptions(preference="none"),
                 interfaces=(PRIMARY_INTERFACE,),
                 size=pool.count,
             )
             for name, pool in fleet.login_nodes.items()
-            if profile is not None
         }

@@ -44,8 +44,8 @@ class NodeRoles(Construct):
     """Policy of the login nodes; None without any."""
     head_profile: iam.CfnInstanceProfile
     """Instance profile of the head node."""
-    login_profile: iam.CfnInstanceProfile | None
-    """Instance profile of the login nodes; None without any."""
+    login_profiles: Mapping[str, iam.CfnInstanceProfile]
+    """Instance profiles of the login nodes, by pool."""
     queue_profiles: Mapping[str, iam.CfnInstanceProfile]
     """Instance profiles of the compute nodes, by queue."""
 
@@ -83,10 +83,19 @@ class NodeRoles(Construct):
             )
             for name, queue in fleet.queues.items()
         }
-        self.login_policy = self.login_profile = None
+        self.login_policy = None
+        self.login_profiles = {}
         if fleet.login_nodes:
-            self.login_policy = self._policy("LoginPolicy", "Login nodes", common)
-            self.login_profile = self._profile("Login", "Login nodes", self.login_policy)
+            policy = self.login_policy = self._policy("LoginPolicy", "Login nodes", common)
+            self.login_profiles = {
+                name: self._profile(
+                    f"{construct_words(name)}Login",
+                    f"Login nodes of {name}",
+                    policy,
+                    pool.policies,
+                )
+                for name, pool in fleet.login_nodes.items()
+            }
         acknowledge_wildcards(self, self._rights)
 
     def _policy(self, id: str, who: str, rights: Sequence[Right]) -> iam.ManagedPolicy:

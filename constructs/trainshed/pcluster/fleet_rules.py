@@ -64,8 +64,7 @@ def has_own_boundary(fleet: Fleet) -> bool:
     It does where the record names neither a boundary nor policies of its own: what those allow is
     not known here, and a boundary without it would take it away.
     """
-    named = [fleet.head_node.policies, *(queue.policies for queue in fleet.queues.values())]
-    return fleet.parallelcluster.permissions_boundary_arn is None and not any(named)
+    return fleet.parallelcluster.permissions_boundary_arn is None and not fleet.named_policies
 
 
 def unknown_types(fleet: Fleet, known_types: Mapping[str, InstanceType]) -> list[Fault]:

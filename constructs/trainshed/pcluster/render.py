@@ -135,7 +135,7 @@ def _login_pool(
         ),
         Ssh={"AllowedIps": _allowed_ips(ssh)},
         # Pools have no S3Access: their policies allow the script objects.
-        Iam=iam_section(references.login_policy_arns) or None,
+        Iam=iam_section((*references.login_policy_arns, *pool.policies)) or None,
         CustomActions=actions_section(references.login_actions) or None,
     )
 

@@ -153,7 +153,7 @@ def test_login_nodes_are_a_group_of_their_own(build: Build, record: Record) -> N
     data = made.template_data("LoginLogin")
     assert data["InstanceType"] == "m7i.xlarge"
     assert len(data["NetworkInterfaces"]) == 1
-    assert "LoginProfile" in data["IamInstanceProfile"]["Arn"]["Fn::GetAtt"][0]
+    assert "LoginLoginProfile" in data["IamInstanceProfile"]["Arn"]["Fn::GetAtt"][0]
 
 
 @pytest.mark.parametrize("number", [1, 2], ids=["once", "again"])

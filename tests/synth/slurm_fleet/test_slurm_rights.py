@@ -226,13 +226,22 @@ def test_the_head_node_publishes_where_a_topic_is_named(key: str | None, build: 
 
 def test_named_policies_are_on_their_own_nodes(build: Build, record: Record) -> None:
     made = build(
-        record(head_node=HeadNode(policies=(POLICY,)), queue={"policies": (f"{POLICY}-2",)})
+        record(
+            head_node=HeadNode(policies=(POLICY,)),
+            queue={"policies": (f"{POLICY}-2",)},
+            login_nodes={"web": LoginPool(policies=(f"{POLICY}-3",)), "shell": LoginPool()},
+        )
     )
     roles = {
         part: made.properties("AWS::IAM::Role", f"Roles{part}")["ManagedPolicyArns"][1:]
-        for part in ("HeadRole", "TrainQueueRole")
+        for part in ("HeadRole", "TrainQueueRole", "WebLoginRole", "ShellLoginRole")
     }
-    assert roles == {"HeadRole": [POLICY], "TrainQueueRole": [f"{POLICY}-2"]}
+    assert roles == {
+        "HeadRole": [POLICY],
+        "TrainQueueRole": [f"{POLICY}-2"],
+        "WebLoginRole": [f"{POLICY}-3"],
+        "ShellLoginRole": [],
+    }
 
 
 def test_a_schedule_fills_its_group_and_nothing_else(build: Build, record: Record) -> None:

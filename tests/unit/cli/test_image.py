@@ -46,7 +46,10 @@ def test_the_newest_image_is_printed_as_a_lock(
     path.write_text(f"region: us-east-1\n{HEAD}")
     assert main(["image", str(path)]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith(f"lock:\n  ami_id: {id}\n  name: {NAME}\n  # Made 20")
+    image = session.client("ec2").describe_images(ImageIds=[id])["Images"][0]
+    gib = image["BlockDeviceMappings"][0]["Ebs"]["VolumeSize"]
+    lines = ["lock:", f"  ami_id: {id}", f"  name: {NAME}", f"  root_gib: {gib}", "  # Made 20"]
+    assert printed.startswith("\n".join(lines))
     assert NOTES in printed
 
 

@@ -221,7 +221,7 @@ REFUSED = [
     pytest.param(
         [("{kind: on_demand}", BLOCK + ", placement_group: true}")],
         "14: fleet.queues.train.capacity.placement_group: unknown key; the keys here are end, "
-        "instance_type, kind, nodes, reservation_id, start, zone",
+        "instance_type, kind, next_queue, nodes, reservation_id, start, zone",
         id="C22 placement group with a block",
     ),
     pytest.param(
@@ -235,6 +235,29 @@ REFUSED = [
         "13: fleet.queues.train.max_nodes: 4 nodes of train are above the 2 of the reservation "
         "cr-0123456789abcdef0; lower max_nodes, or reserve more",
         id="C27 more nodes than the block holds",
+    ),
+    pytest.param(
+        [capacity(BLOCK + ", next_queue: train}")],
+        "14: fleet.queues.train.capacity.next_queue: is 'train', and the fleet has no other queue; "
+        "leave it out",
+        id="jobs that go on nowhere",
+    ),
+    pytest.param(
+        [two_queues(BLOCK + ", next_queue: tow}", "{kind: on_demand}")],
+        "14: fleet.queues.train.capacity.next_queue: is 'tow'; use another queue of the fleet: two",
+        id="jobs that go on in a queue that is not there",
+    ),
+    pytest.param(
+        [
+            two_queues(BLOCK + ", next_queue: two}", "{kind: on_demand}"),
+            fleet(
+                "accounting: {host: db.example, user: slurm, database: slurm, password_secret_arn: "
+                f"'{SECRET}'}}\n  policy: {{partitions: {{long: {{queues: [train]}}}}}}"
+            ),
+        ],
+        "16: fleet.queues.train.capacity.next_queue: is two, and partition long has train without "
+        "it, so its jobs would wait; add two to the queues of the partition, or leave this out",
+        id="jobs whose partition has not the next queue",
     ),
     pytest.param(
         [("{kind: on_demand}", RESERVED + ", zone: us-east-1b}")],
@@ -867,6 +890,12 @@ REFUSED = [
         [policies("'arn:aws:iam::aws:policy/A'", "'arn:aws:iam::aws:policy/A'")],
         "10: fleet.head_node.policies[1]: arn:aws:iam::aws:policy/A is listed twice; leave one out",
         id="a policy listed twice",
+    ),
+    pytest.param(
+        [fleet("login_nodes: {web: {policies: ['arn:aws:iam::999999999999:policy/A']}}")],
+        "10: fleet.login_nodes.web.policies[0]: arn:aws:iam::999999999999:policy/A is of the "
+        "account 999999999999, and the institution is of 111122223333; use one of 111122223333",
+        id="a login pool's policy of another account",
     ),
     pytest.param(
         [policies(*(f"'arn:aws:iam::111122223333:policy/p{n}'" for n in range(30)))],

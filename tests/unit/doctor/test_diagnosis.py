@@ -220,7 +220,7 @@ def test_the_documentation_names_every_permission(institution: Make) -> None:
     zone: us-east-1a
     existing: {vpc_id: vpc-0123456789abcdef0, cidr: 10.0.0.0/16,
                compute_subnet_id: subnet-0123456789abcdef0, efa_group_allows_itself: true,
-               efa_security_group_id: sg-0123456789abcdef0}
+               efa_security_group_id: sg-0123456789abcdef0, internet: isolated}
     """
     storage = """
     existing: {file_system_id: fs-0123456789abcdef0, mount_name: fsx,

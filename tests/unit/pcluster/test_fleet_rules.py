@@ -239,8 +239,9 @@ def test_an_unknown_type_is_told_apart_from_the_rules_of_a_file(make_fleet: Make
         (options(permissions_boundary_arn="arn:aws:iam::111122223333:policy/b"), False),
         ({"head_node": HeadNode(policies=("arn:aws:iam::aws:policy/X",))}, False),
         ({"queue_policies": ("arn:aws:iam::aws:policy/X",)}, False),
+        ({"login_nodes": {"web": LoginPool(policies=("arn:aws:iam::aws:policy/X",))}}, False),
     ],
-    ids=["neither", "boundary", "head policies", "queue policies"],
+    ids=["neither", "boundary", "head policies", "queue policies", "login policies"],
 )
 def test_a_boundary_is_made_unless_it_would_take_away_what_was_named(
     make_fleet: MakeFleet, keywords: dict[str, Any], own: bool

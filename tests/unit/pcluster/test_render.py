@@ -219,7 +219,12 @@ def test_own_policies_come_after_those_of_trainshed_once(rendered: Render) -> No
     own = "arn:aws:iam::111122223333:policy/site"
     ssm = "arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore"
     config = rendered(queue_policies=(own, ssm))
-    assert queue_of(config)["Iam"]["AdditionalIamPolicies"] == [{"Policy": ssm}, {"Policy": own}]
+    both = [{"Policy": ssm}, {"Policy": own}]
+    assert queue_of(config)["Iam"]["AdditionalIamPolicies"] == both
+    config = rendered(login_nodes={"web": LoginPool(policies=(own,)), "shell": LoginPool()})
+    web, shell = config["LoginNodes"]["Pools"]
+    assert web["Iam"]["AdditionalIamPolicies"] == both
+    assert shell["Iam"]["AdditionalIamPolicies"] == both[:1]
 
 
 def test_tags_are_sorted(make_fleet: MakeFleet, references: References) -> None:

@@ -1,0 +1,68 @@
+"""Checks the Deep Learning AMI that a lock names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from ..config import Institution
+from ..config.image_rules import root_disks
+from .verdict import Clients, Run, Verdict, error_code, judged, not_ready
+
+RENEW = "renew the lock: trainshed image FILE"
+
+
+def locked_image_check(institution: Institution) -> Run:
+    """Return the check that a lock's image is there and fits the nodes and their disks.
+
+    Args:
+        institution: An institution whose image has a lock.
+    """
+    lock = institution.fleet.image.lock
+    id = str(lock.ami_id if lock else "")
+
+    def run(clients: Clients) -> Verdict:
+        try:
+            images = clients.client("ec2").describe_images(ImageIds=[id])["Images"]
+        except ClientError as error:
+            if not error_code(error).startswith("InvalidAMIID"):
+                raise
+            images = []
+        if not images:
+            return not_ready(f"there is no {id} in {institution.region}", RENEW)
+        return judged(list(_faults(institution, images[0])), str(images[0].get("Name", id)))
+
+    return run
+
+
+def _faults(institution: Institution, image: Any) -> Iterator[tuple[str, str]]:
+    fleet = institution.fleet
+    wanted = institution.known_types[fleet.head_node.instance_type].architecture
+    if image.get("State", "available") != "available":
+        yield f"it is {image['State']}", RENEW
+    if image.get("Architecture", wanted) != wanted:
+        yield f"it is for {image['Architecture']}, and nodes are {wanted}", RENEW
+    gib = root_gib(image)
+    for key_path, size in root_disks(fleet):
+        if size < gib:
+            yield (
+                f"its root disk has {gib} GiB, and {'.'.join(map(str, key_path))} is {size}",
+                f"gib: {gib}, or more",
+            )
+
+
+def root_gib(image: Any) -> int:
+    """Return the size of an image's root disk in GiB, as EC2 describes it; 0 where it does not.
+
+    Args:
+        image: One of ``DescribeImages``.
+    """
+    root = image.get("RootDeviceName")
+    sizes = [
+        int(mapping.get("Ebs", {}).get("VolumeSize", 0))
+        for mapping in image.get("BlockDeviceMappings", [])
+        if mapping.get("DeviceName") == root
+    ]
+    return max(sizes, default=0)
