@@ -74,6 +74,8 @@ class BlockSchedule(Construct):
             self,
             "Resource",
             description=f"Fills queue {queue} when its Capacity Block starts",
+            # A block that has started already: a time that is past is taken, and acted on at once
+            # (aws-cdk, integration test of aws-scheduler-targets, at(new Date()), read 2026-11-30).
             schedule_expression=f"at({start:%Y-%m-%dT%H:%M:%S})",
             schedule_expression_timezone="UTC",
             flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
