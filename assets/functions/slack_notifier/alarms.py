@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Any
-from urllib.parse import quote
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from . import console
 from .events import utc
@@ -24,17 +25,22 @@ _COMPARISONS = {
     "LessThanLowerOrGreaterThanUpperThreshold": "outside the expected band",
 }
 _BARS = "▁▂▃▄▅▆▇█"
+T = TypeVar("T")
 
 
 def alarm_fields(value: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of the alert for an alarm notification; every key may be missing."""
     name, arn = str(value["AlarmName"]), _text(value.get("AlarmArn"))
     reason = _text(value.get("NewStateReason"))
-    trigger = value.get("Trigger") or {}
+    trigger = _dict(value.get("Trigger"))
     notes, summary = _notes(_text(value.get("AlarmDescription")))
     region = arn.split(":")[3] if arn.count(":") >= 6 else _text(value.get("Region"))
     title, _, rest = summary.partition("\n") if "Severity" in notes else (name, "", summary)
-    fields = [("Alarm", name), *_trigger_fields(trigger), *_children(value)]
+    fields = [
+        ("Alarm", name),
+        *_part(lambda: _trigger_fields(value.get("Trigger") or {}), _raw(value, "Trigger")),
+        *_part(lambda: _children(value), _raw(value, "TriggeringChildren")),
+    ]
     return {
         "key": arn or name,
         "kind": _alarm_kind(value, trigger),
@@ -43,7 +49,7 @@ def alarm_fields(value: dict[str, Any]) -> dict[str, Any]:
         "severity": _severity(notes.get("Severity", "")),
         "time": utc(_text(value.get("StateChangeTime"))),
         "what": "\n".join(part for part in (rest.strip(), reason) if part),
-        "chart": _chart(reason, trigger),
+        "chart": _part(lambda: _chart(reason, trigger), ""),
         "advice": notes.get("Do", ""),
         "account": _text(value.get("AWSAccountId")),
         "region": region,
@@ -52,6 +58,18 @@ def alarm_fields(value: dict[str, Any]) -> dict[str, Any]:
         "links": _alarm_links(name, arn, region, notes),
         "first": value.get("OldStateValue") == "INSUFFICIENT_DATA",
     }
+
+
+def _part(read: Callable[[], T], otherwise: T) -> T:
+    """Read a part of an alarm; one of a shape that nobody foresaw must not hide how bad it is."""
+    try:
+        return read()
+    except Exception:
+        return otherwise
+
+
+def _raw(value: dict[str, Any], name: str) -> list[tuple[str, str]]:
+    return [(name, json.dumps(value.get(name), ensure_ascii=False))]
 
 
 def _notes(description: str) -> tuple[dict[str, str], str]:
@@ -130,7 +148,7 @@ def _alarm_links(
 ) -> tuple[tuple[str, str], ...]:
     links = []
     if arn.startswith("arn:"):
-        path = f"cloudwatch/home?region={region}#alarmsV2:alarm/{quote(name, safe='')}"
+        path = f"cloudwatch/home?region={region}#alarmsV2:alarm/{console.quoted(name)}"
         links.append(("Alarm", console.page(region, path)))
     links += [(label, notes[label]) for label in ("Runbook", "Dashboard") if label in notes]
     return tuple(links)
@@ -138,15 +156,10 @@ def _alarm_links(
 
 def as_notification(event: dict[str, Any]) -> dict[str, Any]:
     """Turn EventBridge's alarm state change into the shape that SNS carries."""
-    detail, state = event["detail"], event["detail"].get("state", {})
-    configuration = detail.get("configuration", {})
-    metrics = configuration.get("metrics") or []
-    named = [
-        {"MetricName": m.get("name"), "Namespace": m.get("namespace")}
-        | {"Dimensions": [{"name": k, "value": v} for k, v in m.get("dimensions", {}).items()]}
-        for m in (entry.get("metricStat", {}).get("metric", {}) for entry in metrics)
-        if m
-    ]
+    detail = event["detail"]
+    state, before = _dict(detail.get("state")), _dict(detail.get("previousState"))
+    configuration = _dict(detail.get("configuration"))
+    trigger = _part(lambda: _named(configuration.get("metrics") or []), configuration)
     return {
         "AlarmName": detail["alarmName"],
         "AlarmDescription": configuration.get("description"),
@@ -154,12 +167,22 @@ def as_notification(event: dict[str, Any]) -> dict[str, Any]:
         "AWSAccountId": event.get("account"),
         "NewStateValue": state.get("value"),
         "NewStateReason": state.get("reason"),
-        "OldStateValue": (detail.get("previousState") or {}).get("value"),
+        "OldStateValue": before.get("value"),
         "StateChangeTime": state.get("timestamp"),
-        "Trigger": named[0]
-        if len(named) == 1
-        else {"Metrics": [{"MetricStat": {"Metric": m}} for m in named]},
+        "Trigger": trigger,
     } | ({"AlarmRule": configuration["alarmRule"]} if "alarmRule" in configuration else {})
+
+
+def _named(metrics: list[dict[str, Any]]) -> dict[str, Any]:
+    named = [
+        {"MetricName": m.get("name"), "Namespace": m.get("namespace")}
+        | {"Dimensions": [{"name": k, "value": v} for k, v in m.get("dimensions", {}).items()]}
+        for m in (entry.get("metricStat", {}).get("metric", {}) for entry in metrics)
+        if m
+    ]
+    if len(named) == 1:
+        return named[0]
+    return {"Metrics": [{"MetricStat": {"Metric": m}} for m in named]}
 
 
 def _severity(text: str) -> str:
@@ -169,3 +192,7 @@ def _severity(text: str) -> str:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -12,6 +12,8 @@ from .events import event_alert, utc
 
 # DynamoDB developer guide, "Constraints", read 2026-11-29.
 _LONGEST_KEY = 2048
+# SNS and SQS write 36 characters.
+_LONGEST_ID = 200
 _BUDGET_LINE = re.compile(r"^([A-Z][A-Za-z ]{2,30}): (.+)$", re.MULTILINE)
 
 
@@ -51,7 +53,8 @@ def read(body: str, fallback_id: str) -> Alert:
     envelope = _json_object(body)
     if envelope.get("Type") == "Notification" and "Message" in envelope:
         text, subject = str(envelope["Message"]), _text(envelope.get("Subject"))
-        message_id = _text(envelope.get("MessageId")) or fallback_id
+        message_id = _text(envelope.get("MessageId"))
+        message_id = message_id if 0 < len(message_id) <= _LONGEST_ID else fallback_id
         sent = utc(_text(envelope.get("Timestamp")))
     else:
         text, subject, message_id, sent = body, "", fallback_id, ""
@@ -59,15 +62,18 @@ def read(body: str, fallback_id: str) -> Alert:
     try:
         alert = _alert(text, subject, message_id)
     except Exception as error:  # A shape that nobody foresaw is shown as it came, never dropped.
+        # A person looks at it today: it may be an alarm.
         kind = f"message that could not be read ({type(error).__name__})"
-        alert = replace(_plain(text, subject, message_id), kind=kind)
+        alert = replace(_plain(text, subject, message_id), kind=kind, severity="warning")
     return replace(alert, time=alert.time or sent, key=_key(alert))
 
 
 def _key(alert: Alert) -> str:
-    """Keep keys within what a table takes: not empty, not longer than 2,048 bytes."""
-    key = alert.key if len(alert.key.encode(errors="replace")) <= _LONGEST_KEY else ""
-    return key or f"message:{alert.message_id}"
+    """Keep keys within what a table takes: text, not empty, not longer than 2,048 bytes."""
+    key = alert.key.encode(errors="replace")
+    if not 0 < len(key) <= _LONGEST_KEY:
+        key = f"message:{alert.message_id}".encode(errors="replace")
+    return key.decode()
 
 
 def _alert(text: str, subject: str, message_id: str) -> Alert:
@@ -75,7 +81,7 @@ def _alert(text: str, subject: str, message_id: str) -> Alert:
     if "AlarmName" in value and "NewStateValue" in value:
         return Alert(message_id=message_id, **alarm_fields(value))
     if "source" in value and ("detail-type" in value or "detail_type" in value):
-        if value["source"] == "aws.cloudwatch" and "alarmName" in value.get("detail", {}):
+        if value["source"] == "aws.cloudwatch" and "alarmName" in (value.get("detail") or ()):
             return Alert(message_id=message_id, **alarm_fields(as_notification(value)))
         return Alert(
             **({"key": f"message:{message_id}"} | event_alert(value)), message_id=message_id

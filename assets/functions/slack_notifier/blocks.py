@@ -31,6 +31,8 @@ _ENTRY = 700
 ALERTS_A_DIGEST = 12
 
 _CUT = " … (cut)"
+# A wiki or a dashboard inside may be without TLS; nothing else is a page.
+_PAGES = ("https://", "http://")
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _ICONS = {"critical": "🔴", "warning": "🟠", "info": "🔵", "ok": "✅", "no data": "⚪"}
 
@@ -134,7 +136,7 @@ def _clusters(text: str) -> Iterator[str]:
     """Yield what a reader sees as one character: a letter with its accents, a joined emoji."""
     cluster = ""
     for char in text:
-        if "\ud800" <= char <= "\udfff" or (char < " " and char not in "\n\t"):
+        if _is_unshowable(char):
             char = "\N{REPLACEMENT CHARACTER}"
         # A cluster without an end is an attack on the reader: text of combining marks alone.
         if cluster and len(cluster) < 32 and _joins(cluster, char):
@@ -145,6 +147,13 @@ def _clusters(text: str) -> Iterator[str]:
         cluster = char
     if cluster:
         yield cluster
+
+
+def _is_unshowable(char: str) -> bool:
+    """Tell whether a character is none, or turns what follows around whatever script it is of."""
+    if char < " ":
+        return char not in "\n\t"
+    return "\ud800" <= char <= "\udfff" or char in "\u202d\u202e"
 
 
 def _joins(cluster: str, char: str) -> bool:
@@ -260,7 +269,7 @@ def _links(alert: Alert, limit: int) -> str:
     text = ""
     for label, url in alert.links:
         link = f"<{escape(url, 10_000).replace('|', '%7C')}|{escape(label, 100)}>"
-        if url.startswith("https://") and _units(text) + _units(link) + 3 <= limit:
+        if url.startswith(_PAGES) and _units(text) + _units(link) + 3 <= limit:
             text = f"{text} · {link}" if text else link
     return text
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 
 def page(region: str, path: str) -> str:
     """Return the address of a page, such as ``ec2/home?region=us-east-2#Instances``."""
@@ -11,3 +13,8 @@ def page(region: str, path: str) -> str:
     elif region.startswith("us-gov-"):
         domain = "console.amazonaws-us-gov.com"
     return f"https://{region}.{domain}/{path}"
+
+
+def quoted(text: str) -> str:
+    """Return a text as a part of an address, whatever it holds."""
+    return quote(text, safe="", errors="replace")

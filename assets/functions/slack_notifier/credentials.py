@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from .errors import PermanentError, SecretError
 
 API = "https://slack.com/api/"
 # Without TLS only where nobody listens in between: the local server of the tests.
 _SAFE = ("https://", "http://127.0.0.1:", "http://localhost:")
+# What a header of HTTP takes: RFC 6750, "Authorization Request Header Field".
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ def credentials(text: str) -> Credentials:
         SecretError: it is none of these.
     """
     text = text.strip()
-    if text.startswith("xoxb-"):
+    if text.startswith("xoxb-") and _TOKEN.fullmatch(text):
         return Credentials(bot_token=text)
     if text.startswith(_SAFE):
         return Credentials(webhooks=(("*", text),))
@@ -49,8 +53,8 @@ def credentials(text: str) -> Credentials:
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         token, webhooks = value.get("bot_token"), value.get("webhooks")
         api = value.get("api", API)
-        if isinstance(token, str) and set(value) <= {"bot_token", "api"} and _safe(api):
-            return Credentials(bot_token=token, api=api)
+        if _is_token(token) and set(value) <= {"bot_token", "api"} and _safe(api):
+            return Credentials(bot_token=token.strip(), api=api)
         if isinstance(webhooks, dict) and set(value) == {"webhooks"} and _all_safe(webhooks):
             return Credentials(webhooks=tuple(webhooks.items()))
     raise SecretError(
@@ -60,7 +64,11 @@ def credentials(text: str) -> Credentials:
 
 
 def _all_safe(webhooks: dict[str, object]) -> bool:
-    return all(_safe(address) for address in webhooks.values())
+    return bool(webhooks) and all(_safe(address) for address in webhooks.values())
+
+
+def _is_token(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and bool(_TOKEN.fullmatch(value.strip()))
 
 
 def _safe(address: object) -> bool:

@@ -18,7 +18,7 @@ from .blocks import ALERTS_A_DIGEST, Story, digest, message, reply
 from .errors import PermanentError, SecretError, TransientError
 from .memory import Memory, Record
 from .routes import SEVERITIES, Routes
-from .slack import GONE_ERRORS, Clock, Slack
+from .slack import CREDENTIAL_ERRORS, Clock, Slack
 from .work import Incoming, Work, remember, whole, worst
 
 # An alarm that comes back within the hour goes on in its thread.
@@ -44,6 +44,8 @@ class Notifier:
     _recent: dict[str, Record] = field(default_factory=dict)
     _table_answers: bool = True
     """Whether the table has answered in this invocation; if not, no time is lost on it again."""
+    _dead_letters_answer: bool = True
+    """Whether the dead-letter queue has, likewise."""
 
     def deliver(self, batch: list[dict[str, Any]]) -> list[str]:
         """Deliver a batch of SQS records; return the ids of those to give back to the queue."""
@@ -51,7 +53,7 @@ class Notifier:
             Incoming(entry["messageId"], entry["body"], read(entry["body"], entry["messageId"]))
             for entry in batch
         ]
-        self._table_answers = True
+        self._table_answers = self._dead_letters_answer = True
         works, failed = self._plan(incoming)
         units = list(self._units(works))
         blocked: set[str] = set()
@@ -167,7 +169,7 @@ class Notifier:
         record.shared = False
 
     def _go_on(self, work: Work, mention: str) -> bool:
-        """Update the message of a story and add a line to its thread; False if it is gone."""
+        """Update the message of a story and add a line to its thread; False if it cannot be."""
         record, story = work.record, work.story
         loud = bool(mention)
         line = reply(story, mention) | {"thread_ts": record.ts, "reply_broadcast": loud}
@@ -176,9 +178,11 @@ class Notifier:
                 self.slack.update(record.channel, record.ts, message(story))
             self.slack.post(record.channel, line)
         except PermanentError as error:
-            if error.name in GONE_ERRORS:
-                return False
-            raise
+            # Message, thread or channel is no more, or may not be changed: it is told anew. A token
+            # that is refused is refused there too.
+            if error.name in CREDENTIAL_ERRORS:
+                raise
+            return False
         return True
 
     def _show_many(self, channel: str, unit: list[Work]) -> None:
@@ -228,15 +232,21 @@ class Notifier:
         failed = []
         for work in unit:
             for entry in work.incoming:
-                log("a message goes to the dead-letter queue", id=entry.sqs_id, error=error)
                 work.record.waiting.pop(entry.alert.message_id, None)
-                try:
-                    self.dead_letter(entry.body, error)
-                except AwsError as refused:
-                    log("the dead-letter queue did not take it", error=str(refused))
+                if not self._move(entry, error):
                     failed.append(entry.sqs_id)
         self._save([work.record for work in unit])
         return failed
+
+    def _move(self, entry: Incoming, error: str) -> bool:
+        if self._dead_letters_answer:
+            log("a message goes to the dead-letter queue", id=entry.sqs_id, error=error)
+            try:
+                self.dead_letter(entry.body, error)
+            except AwsError as refused:
+                log("the dead-letter queue did not take it", error=str(refused))
+                self._dead_letters_answer = False
+        return self._dead_letters_answer
 
     def _load(self, keys: list[str]) -> dict[str, Record]:
         try:

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import quote
 
 from . import console
 
@@ -210,9 +209,15 @@ def _derived(detail: dict[str, str]) -> dict[str, str]:
         words = code.removeprefix("AWS_").removeprefix(f"{service}_")
         derived["happening"] = words.replace("_", " ").lower()
     if entities := detail.get("affectedEntities", ""):
-        found = json.loads(entities)
-        derived["affected"] = ", ".join(str(entity.get("entityValue")) for entity in found)
+        derived["affected"] = _entities(entities)
     return derived
+
+
+def _entities(text: str) -> str:
+    try:
+        return ", ".join(str(entity["entityValue"]) for entity in json.loads(text))
+    except (ValueError, TypeError, KeyError):
+        return text
 
 
 def _title(template: str, detail: dict[str, str]) -> str:
@@ -257,8 +262,8 @@ def _fields(
         return tuple((name, detail[name]) for name in shape.fields if detail.get(name))
     hidden = {*_PROSE, "eventDescription", "stack-name"}
     fields = [(name, text) for name, text in detail.items() if name not in hidden]
-    resources = event.get("resources")
-    listed = [resources] if isinstance(resources, str) else resources or []
+    resources = event.get("resources") or []
+    listed = resources if isinstance(resources, list) else [resources]
     return (*fields, *(("resource", str(resource)) for resource in listed))
 
 
@@ -269,7 +274,7 @@ def _links(
     if not shape.link or not region:
         return ()
     values = {**detail, "region": region}
-    path = _PLACE.sub(lambda place: quote(values.get(place[1], ""), safe=""), shape.link)
+    path = _PLACE.sub(lambda place: console.quoted(values.get(place[1], "")), shape.link)
     own = ("runbook", "dashboard") if event["source"] == "trainshed" else ()
     ours = ((name.capitalize(), detail[name]) for name in own if detail.get(name))
     return (("Console", console.page(region, path)), *ours)

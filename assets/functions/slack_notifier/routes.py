@@ -40,6 +40,8 @@ class Routes:
 
     channels: dict[str, str]
     institutions: dict[str, dict[str, str]]
+    institution: str
+    """Whose an alert is that does not say so: an event, a budget, a text."""
     mention: str
     quiet_hours: QuietHours | None
     group_above: int
@@ -48,7 +50,7 @@ class Routes:
         """Return the channel of an alert at a moment (Unix seconds)."""
         if severity != "critical" and self.quiet_hours and self.quiet_hours.covers(moment):
             return self.quiet_hours.channel
-        own = self.institutions.get(institution, {})
+        own = self.institutions.get(institution or self.institution, {})
         return own.get(severity) or self.channels[severity]
 
 
@@ -59,7 +61,8 @@ def parse(text: str) -> Routes:
         ValueError: it is not what ``AlertRoutes`` writes; the text names the key.
     """
     value = _object(json.loads(text), "routes")
-    _keys(value, "routes", {"channels"}, {"institutions", "mention", "quiet_hours", "group_above"})
+    optional = {"institutions", "institution", "mention", "quiet_hours", "group_above"}
+    _keys(value, "routes", {"channels"}, optional)
     institutions = _object(value.get("institutions", {}), "institutions")
     group_above = value.get("group_above", 5)
     if not isinstance(group_above, int) or group_above < 1:
@@ -71,6 +74,7 @@ def parse(text: str) -> Routes:
             name: _channels(own, f"institutions.{name}", set())
             for name, own in institutions.items()
         },
+        institution=_text(value.get("institution", ""), "institution"),
         mention=_text(value.get("mention", ""), "mention"),
         quiet_hours=None if quiet is None else _quiet_hours(_object(quiet, "quiet_hours")),
         group_above=group_above,

@@ -48,18 +48,6 @@ CREDENTIAL_ERRORS = {
     "token_expired",
     "token_revoked",
 }
-GONE_ERRORS = {
-    "cannot_reply_to_message",
-    "cant_update_message",
-    "channel_is_archived",
-    "channel_not_found",
-    "edit_window_closed",
-    "is_archived",
-    "message_not_found",
-    "not_in_channel",
-    "thread_not_found",
-}
-"""A message, its thread or its channel is no more: the routes may name another channel now."""
 
 
 class Clock(Protocol):
@@ -120,7 +108,7 @@ class Slack:
         """Replace a message.
 
         Raises:
-            SlackError: it was not taken; :data:`GONE_ERRORS` name a message that is no more.
+            SlackError: it was not taken, as where the message is no more.
         """
         self._send(channel, "chat.update", {**payload, "ts": ts})
 
