@@ -40,6 +40,9 @@ SENT_BY_NODES: Mapping[str, str] = MappingProxyType(
         "nodes_down": "nodes that Slurm calls down or not responding",
         "nodes_drained": "nodes that are drained or draining",
         "pending_minutes": "minutes that the oldest eligible job has waited",
+        "nodes_held": "nodes that wait to be released by their checks or the gate",
+        "queues_closed": "queues that the gate keeps shut",
+        "goodput_percent": "share of the GPU time of the last seven days that was kept",
     }
 )
 """Metrics that scripts on the nodes send to the agent by StatsD, with what they are."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from aws_cdk import aws_budgets as budgets
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-# AWS Budgets, CreateNotification, read 2026-11-29: ten notifications a budget.
+from ._given import check_email
+
+# AWS Budgets, CreateNotification and Subscriber, read 2026-11-29: ten notifications a budget, and
+# one topic and ten addresses a notification.
 _MOST_NOTIFICATIONS = 10
+_MOST_EMAILS = 10
 
 
 class InstitutionBudget(Construct):
@@ -28,7 +33,8 @@ class InstitutionBudget(Construct):
         forecast_percent: Shares that will be spent at the end of the month, at which it tells.
 
     Raises:
-        ValueError: The budget is not above zero, or there are too many notifications.
+        ValueError: The budget or a share of it is not above zero, the institution is empty, or
+            there are too many notifications or addresses.
     """
 
     budget: budgets.CfnBudget
@@ -48,14 +54,7 @@ class InstitutionBudget(Construct):
         forecast_percent: Sequence[float] = (100,),
     ) -> None:
         super().__init__(scope, id)
-        if usd_per_month <= 0:
-            raise ValueError(f"usd_per_month is {usd_per_month:g}; a budget is above 0")
-        wanted = len(actual_percent) + len(forecast_percent)
-        if not 1 <= wanted <= _MOST_NOTIFICATIONS:
-            raise ValueError(
-                f"{wanted} notifications; a budget takes 1 to {_MOST_NOTIFICATIONS}: name fewer "
-                "percentages"
-            )
+        _check(institution, usd_per_month, emails, (*actual_percent, *forecast_percent))
         listeners = [
             budgets.CfnBudget.SubscriberProperty(subscription_type="SNS", address=topic.topic_arn),
             *(
@@ -87,3 +86,25 @@ class InstitutionBudget(Construct):
                 for percent in percents
             ],
         )
+
+
+def _check(
+    institution: str, usd_per_month: float, emails: Sequence[str], percents: Sequence[float]
+) -> None:
+    if not institution:
+        raise ValueError("institution is empty; it is the value of the tag that is counted")
+    if not 0 < usd_per_month < math.inf:
+        raise ValueError(f"usd_per_month is {usd_per_month:g}; a budget is above 0")
+    if not 1 <= len(percents) <= _MOST_NOTIFICATIONS:
+        raise ValueError(
+            f"{len(percents)} notifications; a budget takes 1 to {_MOST_NOTIFICATIONS}: name fewer "
+            "percentages"
+        )
+    if wrong := [percent for percent in percents if not 0 < percent < math.inf]:
+        raise ValueError(f"{wrong[0]:g} percent of a budget tells nothing; use shares above 0")
+    if len(emails) > _MOST_EMAILS:
+        raise ValueError(
+            f"{len(emails)} addresses; a notification takes {_MOST_EMAILS}: name a mailing list"
+        )
+    for index, email in enumerate(emails):
+        check_email(f"emails[{index}]", email)

@@ -14,6 +14,7 @@ from constructs import Construct
 
 from .._acknowledge import acknowledge
 from ..config.capacity import drain_minutes
+from ..facts.capacity_blocks import DELIVERY_TYPES, EXPIRATION_TYPES
 from .agent import NAMESPACE, NodeAgent
 from .alarms import BELOW, UNKNOWN, AlarmContext, AlarmSpec
 
@@ -32,19 +33,8 @@ _DRAINED = (
     "end (UltraServers: 60): save checkpoints until then. Longer runs need another block."
 )
 
-EVENT_TYPES = (
-    "Capacity Block Delivered",
-    "Capacity Block Reservation Delivered",
-    "Capacity Block Expiration Warning",
-    "Capacity Block Reservation Expiration Warning",
-)
-"""Detail types of Capacity Blocks, in both spellings of the EC2 user guide."""
-
-INTERRUPTION_TYPES = (
-    "EC2 Capacity Block Instance Interruption Warning",
-    "EC2 Capacity Reservation Instance Interruption Warning",
-)
-"""Detail types that announce the end of an instance, in both spellings."""
+EVENT_TYPES = (*DELIVERY_TYPES, *EXPIRATION_TYPES)
+"""Detail types of Capacity Blocks."""
 
 
 def of_reservation(reservation_id: str) -> tuple[AlarmSpec, ...]:
@@ -100,13 +90,16 @@ class CapacityBlockNotices(Construct):
     """Messages 7 days, 24 hours and 2 hours before a Capacity Block ends, and when to drain it.
 
     The last one comes ten minutes before EC2 begins to end the instances. Schedules and not alarms:
-    the end is known. Those that lie in the past when the stack is made are not run.
+    the end is known. Those that lie in the past when the stack is made are sent at once, so that
+    each names the end; those before the block starts, as seven days before the end of a block of
+    three, are left out.
 
     Args:
         reservation_id: Id of the Capacity Block.
         end: When it ends, with a time zone.
+        start: When it starts, with a time zone. None: it has started long ago.
         ultraserver: The block is of UltraServers, whose instances EC2 ends half an hour earlier.
-        drains: The fleet drains its nodes by itself, as a bare one does; else people have to.
+        drains: The fleet drains its nodes by itself, as trainshed's do; else people have to.
         topic_arn: Topic to publish to.
         key_arn: Key of the topic; empty: it is not encrypted.
         dead_letter_queue_arn: Queue of notices that the topic does not take. Empty: they are lost.
@@ -123,6 +116,7 @@ class CapacityBlockNotices(Construct):
         *,
         reservation_id: str,
         end: datetime,
+        start: datetime | None = None,
         topic_arn: str,
         key_arn: str = "",
         dead_letter_queue_arn: str = "",
@@ -143,10 +137,11 @@ class CapacityBlockNotices(Construct):
         )
         last = f"loses its instances from {end - timedelta(minutes=minutes):%Y-%m-%d %H:%M} UTC on"
         drain = timedelta(minutes=drain_minutes(ultraserver=ultraserver))
+        at = f"at {end:%Y-%m-%d %H:%M} UTC"
         notices = (
-            ("SevenDays", timedelta(days=7), "info", "ends in 7 days"),
-            ("OneDay", timedelta(hours=24), "warning", "ends in 24 hours"),
-            ("TwoHours", timedelta(hours=2), "critical", "ends in 2 hours"),
+            ("SevenDays", timedelta(days=7), "info", f"ends within 7 days, {at}"),
+            ("OneDay", timedelta(hours=24), "warning", f"ends within 24 hours, {at}"),
+            ("TwoHours", timedelta(hours=2), "critical", f"ends within 2 hours, {at}"),
             (
                 "Drain",
                 drain,
@@ -167,7 +162,8 @@ class CapacityBlockNotices(Construct):
                 else "",
                 "dashboard": context.dashboard_url,
             }
-            self._schedule(name, end - before, detail, target)
+            if start is None or end - before > start:
+                self._schedule(name, end - before, detail, target)
 
     def _schedule(
         self, name: str, when: datetime, detail: dict[str, Any], target: dict[str, Any]

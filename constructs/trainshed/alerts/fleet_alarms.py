@@ -14,6 +14,7 @@ from .note import Severity
 
 _MINUTE = cdk.Duration.minutes(1)
 _FIVE_MINUTES = cdk.Duration.minutes(5)
+_WHICH = "The same metric by InstanceId says which."
 
 
 class WatchedFleet(Protocol):
@@ -90,6 +91,7 @@ def of_role(agent: NodeAgent) -> tuple[AlarmSpec, ...]:
         missing=UNKNOWN,
         severity=severity,
         summary=f"The memory of {where} is nearly used up",
+        details=_WHICH,
         do="`ps aux --sort=-rss | head` on it; on login nodes ask the user to use a job.",
         section="node-memory",
     )
@@ -109,6 +111,7 @@ def of_role(agent: NodeAgent) -> tuple[AlarmSpec, ...]:
             missing=UNKNOWN,
             severity=severity,
             summary=f"The disk {path} of {where} is nearly full",
+            details=_WHICH,
             do="`du -xh --max-depth=2` on it; slurmctld stops when its state cannot be written.",
             section="node-disk",
         )
@@ -174,27 +177,70 @@ def of_scheduler(agent: NodeAgent) -> tuple[AlarmSpec, ...]:
             summary=f"A job of {cluster} has waited for more than a day",
             do="`squeue -t PD --Format=jobid,reason,username` says for what.",
         ),
+        *_of_recovery(agent),
+    )
+
+
+def _of_recovery(agent: NodeAgent) -> tuple[AlarmSpec, ...]:
+    """Return the alarms on what recovery reports; it runs where ``slurm.gate`` is enabled."""
+    cluster = agent.cluster_name
+    return (
+        AlarmSpec(
+            name="NodesHeld",
+            metric=_metric(agent, "nodes_held", "Minimum", _FIVE_MINUTES),
+            threshold=1,
+            comparison=AT_LEAST,
+            periods=12,
+            missing=UNKNOWN,
+            severity="warning",
+            summary=f"New nodes of {cluster} have been held back for an hour",
+            do="`scontrol show node` has in the comment what they failed or wait for.",
+        ),
+        AlarmSpec(
+            name="QueuesClosed",
+            metric=_metric(agent, "queues_closed", "Minimum", _FIVE_MINUTES),
+            threshold=1,
+            comparison=AT_LEAST,
+            periods=12,
+            missing=UNKNOWN,
+            severity="critical",
+            summary=f"A queue of {cluster} has been closed by its gate for an hour",
+            details="Its jobs wait; its nodes cost what they do.",
+            do="`sudo trainshed-gate` on the head node runs it again; `--open QUEUE` opens it.",
+        ),
+        AlarmSpec(
+            name="GoodputLow",
+            metric=_metric(agent, "goodput_percent", "Minimum", cdk.Duration.hours(1)),
+            threshold=80,
+            comparison=BELOW,
+            periods=6,
+            datapoints=3,
+            missing=UNKNOWN,
+            severity="info",
+            summary=f"More than a fifth of the GPU time of {cluster} was lost in the last week",
+            do="The digest names the jobs: do they write checkpoints, and which nodes failed?",
+        ),
     )
 
 
 def of_gpus(agent: NodeAgent) -> tuple[AlarmSpec, ...]:
     """Return the alarms on GPUs and EFA of the compute nodes."""
     cluster = agent.cluster_name
-    drained = "The health check has drained it; let it be replaced, and report it to AWS Support."
-    # Metric, statistic, severity, periods of a minute, what, what to do.
+    drained = "`sinfo -R` names it, drained by its check; let it be replaced and tell AWS Support."
+    # Metric, statistic, severity, minutes (of 60: one), what, what to do.
     table: Sequence[tuple[str, str, str, Severity, int, str, str]] = (
         ("GpuLost", "gpus_missing", "Maximum", "critical", 2, "has lost a GPU", drained),
-        ("XidHardware", "xid_hardware", "Sum", "critical", 1, "reports a hardware Xid", drained),
+        ("XidHardware", "xid_hardware", "Sum", "critical", 60, "reports a hardware Xid", drained),
         (
             "XidApplication",
             "xid_application",
             "Sum",
             "info",
-            1,
+            60,
             "reports an Xid that programs cause",
             "`dmesg | grep Xid` names the process; tell its owner. The node stays in use.",
         ),
-        ("GpuEcc", "ecc_uncorrected", "Sum", "critical", 1, "has uncorrected ECC errors", drained),
+        ("GpuEcc", "ecc_uncorrected", "Sum", "critical", 60, "has uncorrected ECC errors", drained),
         (
             "GpuHot",
             "gpu_throttled",
@@ -221,9 +267,12 @@ def of_gpus(agent: NodeAgent) -> tuple[AlarmSpec, ...]:
             threshold=0,
             comparison=ABOVE,
             periods=periods,
+            # An error is one minute's news, and the node is not well again after it.
+            datapoints=1 if periods == 60 else None,
             missing=FINE,
             severity=severity,
             summary=f"A node of {cluster} {what}",
+            details=_WHICH,
             do=do,
         )
         for name, metric, statistic, severity, periods, what, do in table

@@ -17,6 +17,7 @@ from constructs import Construct
 from .._acknowledge import acknowledge
 from .._assets import asset
 from ..config.alerts import AlertRoutes
+from . import _given
 
 _TIMEOUT = cdk.Duration.seconds(60)
 # Lambda developer guide, "Using Lambda with Amazon SQS", read 2026-11-29: six times the time-out.
@@ -68,13 +69,15 @@ class Notifier(Construct):
     Args:
         secret: Bot token or webhooks.
         routes: Which channel hears of what.
+        institution: Whose an alert is that does not say so.
         reserved_concurrency: How many of it run at a time; that many are taken from what all other
             functions of the account share, and Lambda refuses where fewer than 10 would be left
             for them. None: none are taken, and two run at a time. Then two changes of one alarm
             within seconds may be two messages, or change places.
 
     Raises:
-        ValueError: The routes are longer than a function's environment.
+        ValueError: The routes are longer than a function's environment, or the concurrency is
+            neither 1 nor None.
     """
 
     queue: sqs.IQueue
@@ -95,10 +98,13 @@ class Notifier(Construct):
         *,
         secret: secretsmanager.ISecret,
         routes: AlertRoutes,
+        institution: str = "",
         reserved_concurrency: Literal[1] | None = 1,
     ) -> None:
         super().__init__(scope, id)
-        _check_length(routes)
+        _given.check_reserved(reserved_concurrency)
+        written = routes.to_json(institution)
+        _check_length(written)
         dead = self._queue("DeadLetters", cdk.Duration.days(14))
         queue = self._queue("Queue", cdk.Duration.days(4), dead)
         table = dynamodb.Table(
@@ -121,7 +127,7 @@ class Notifier(Construct):
         secret.grant_read(role)
         dead.grant_send_messages(role)
         table.grant(role, "dynamodb:BatchGetItem", "dynamodb:BatchWriteItem")
-        function = self._function(role, secret, routes, dead, table, reserved_concurrency)
+        function = self._function(role, secret, written, dead, table, reserved_concurrency)
         function.add_event_source(
             sources.SqsEventSource(
                 queue,
@@ -163,7 +169,7 @@ class Notifier(Construct):
         self,
         role: iam.IRole,
         secret: secretsmanager.ISecret,
-        routes: AlertRoutes,
+        routes: str,
         dead: sqs.IQueue,
         table: dynamodb.ITable,
         reserved_concurrency: int | None,
@@ -189,15 +195,15 @@ class Notifier(Construct):
             log_group=self.log_group,
             environment={
                 "SECRET_ARN": secret.secret_arn,
-                "ROUTES": routes.to_json(),
+                "ROUTES": routes,
                 "TABLE_NAME": table.table_name,
                 "DEAD_LETTER_QUEUE_URL": dead.queue_url,
             },
         )
 
 
-def _check_length(routes: AlertRoutes) -> None:
-    length = len(routes.to_json().encode())
+def _check_length(routes: str) -> None:
+    length = len(routes.encode())
     if length > _LONGEST_ROUTES:
         raise ValueError(
             f"routes have {length} characters, and a function's environment takes "

@@ -7,17 +7,20 @@ whole way that an alarm goes.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from .note import AlarmNote, Severity
+from .rehearsal_events import events
 
-_CALLED = {
+_CALLED: dict[Severity, str] = {
     "critical": "a critical alarm",
     "warning": "a warning alarm",
     "info": "an alarm for information",
 }
+_TOPIC = re.compile(r"arn:(aws[a-z-]*):sns:([a-z0-9-]+):([0-9]{12}):[\w-]+")
 
 
 class SnsClient(Protocol):
@@ -27,33 +30,33 @@ class SnsClient(Protocol):
         """Publish one message."""
 
 
-def messages(institution: str, account: str, region: str, now: datetime) -> list[tuple[str, str]]:
+def messages(
+    institution: str, account: str, region: str, now: datetime, partition: str = "aws"
+) -> list[tuple[str, str]]:
     """Return subject and text of each message of the drill, in order.
 
-    A critical alarm and its end, a warning, an info and its lack of data, a Capacity
-    Block that ends, an unknown event, a budget, a plain text, and JSON of an unknown kind.
+    A critical alarm and its end, a warning, an info and its lack of data; a composite alarm, one on
+    metric math, one on an anomaly; an event of each kind; a budget, a plain text, and JSON of an
+    unknown kind and that is no object.
 
     Args:
         institution: Whose channels they go to.
         account: AWS account, shown in the messages.
         region: AWS Region, shown in the messages.
         now: The time of the drill, with a time zone.
+        partition: AWS partition of the Region.
     """
-    severities: tuple[Severity, ...] = ("critical", "warning", "info")
-    alarms = [
-        ("ALARM", _alarm(severity, "ALARM", institution, account, region, now))
-        for severity in severities
-    ]
+    where = f"arn:{partition}:cloudwatch:{region}:{account}:alarm:"
     later = now + timedelta(minutes=1)
-    alarms += [
-        ("OK", _alarm("critical", "OK", institution, account, region, later)),
-        (
-            "INSUFFICIENT_DATA",
-            _alarm("info", "INSUFFICIENT_DATA", institution, account, region, later),
-        ),
+    alarms = [
+        *(_alarm(severity, "ALARM", institution, where, now) for severity in _CALLED),
+        _alarm("critical", "OK", institution, where, later),
+        _alarm("info", "INSUFFICIENT_DATA", institution, where, later),
+        *_other_alarms(institution, where, now),
     ]
-    found = [(f"{state}: drill", json.dumps(alarm)) for state, alarm in alarms]
-    found += [("Drill", json.dumps(event)) for event in _events(institution, account, region, now)]
+    found = [(f"{alarm['NewStateValue']}: drill", json.dumps(alarm)) for alarm in alarms]
+    happened = events(institution, account, region, now, partition)
+    found += [("Drill", json.dumps(event)) for event in happened]
     budget = (
         f"AWS Budget Notification {now:%B %d, %Y}\nAWS Account {account}\n\n"
         "You requested that we alert you when a drill is held.\n\n"
@@ -63,6 +66,7 @@ def messages(institution: str, account: str, region: str, now: datetime) -> list
         ("DRILL: a budget", budget),
         ("DRILL: a plain text", "Nothing is wrong. <This> & that are shown as they are."),
         ("DRILL: JSON of an unknown kind", json.dumps({"drill": True, "institution": institution})),
+        ("DRILL: JSON that is no object", json.dumps(["drill", institution])),
     ]
     return found
 
@@ -71,41 +75,48 @@ def send(client: SnsClient, topic_arn: str, institution: str, now: datetime | No
     """Publish the drill to a topic; return the number of messages.
 
     Args:
-        client: boto3's SNS client.
+        client: boto3's SNS client, of the Region of the topic.
         topic_arn: The topic of ``SlackAlerts``.
         institution: Whose channels it goes to.
         now: The time of the drill. None: now.
+
+    Raises:
+        ValueError: It is not the ARN of a topic.
     """
-    _, _, _, region, account, _ = topic_arn.split(":", 5)
+    partition, region, account = place_of(topic_arn)
     moment = now or datetime.now(UTC)
-    drill = messages(institution, account, region, moment)
+    drill = messages(institution, account, region, moment, partition)
     for subject, text in drill:
         client.publish(TopicArn=topic_arn, Subject=subject, Message=text)
     return len(drill)
 
 
+def place_of(topic_arn: str) -> tuple[str, str, str]:
+    """Return partition, Region and account of a topic.
+
+    Raises:
+        ValueError: It is not the ARN of a topic.
+    """
+    found = _TOPIC.fullmatch(topic_arn)
+    if not found:
+        raise ValueError(
+            f"{topic_arn!r} is not the ARN of a topic, arn:aws:sns:REGION:ACCOUNT:NAME"
+        )
+    partition, region, account = found.groups()
+    return partition, region, account
+
+
 def _alarm(
-    severity: Severity, state: str, institution: str, account: str, region: str, when: datetime
+    severity: Severity, state: str, institution: str, where: str, when: datetime
 ) -> dict[str, Any]:
-    name = f"drill-{severity}"
-    note = AlarmNote(
-        summary=f"DRILL: {_CALLED[severity]}",
-        severity=severity,
-        do="Nothing; this is a drill.",
-        institution=institution,
-    )
     points = ", ".join(
         f"{90 + minute:.1f} ({when - timedelta(minutes=minute):%d/%m/%y %H:%M:00})"
         for minute in range(5)
     )
     return {
-        "AlarmName": name,
-        "AlarmDescription": note.description,
-        "AWSAccountId": account,
+        **_base(f"drill-{severity}", _CALLED[severity], severity, institution, where, when),
         "NewStateValue": state,
         "NewStateReason": f"Threshold Crossed: 5 out of the last 5 datapoints [{points}]",
-        "StateChangeTime": when.isoformat(timespec="milliseconds"),
-        "AlarmArn": f"arn:aws:cloudwatch:{region}:{account}:alarm:{name}",
         "Trigger": {
             "MetricName": "Drill",
             "Namespace": "Trainshed",
@@ -116,31 +127,46 @@ def _alarm(
     }
 
 
-def _events(institution: str, account: str, region: str, now: datetime) -> list[dict[str, Any]]:
-    event = {
-        "id": f"drill-{now:%Y%m%d%H%M%S}",
-        "account": account,
-        "region": region,
-        "time": now.isoformat(),
-        "resources": [],
-    }
+def _other_alarms(institution: str, where: str, when: datetime) -> list[dict[str, Any]]:
+    """Return the alarms that carry no metric of their own: composite, metric math, anomaly."""
+    drill = {"Metric": {"MetricName": "Drill", "Namespace": "Trainshed", "Dimensions": []}}
+    metric = {"Id": "m1", "MetricStat": drill}
+    child = f"{where}drill-critical"
     return [
         {
-            **event,
-            "source": "trainshed",
-            "detail-type": "Capacity Block Notice",
-            "detail": {
-                "capacity-reservation-id": "cr-0123456789abcdef0",
-                "severity": "warning",
-                "notice": "DRILL: ends in 24 hours",
-                "do": "Nothing; this is a drill.",
-                "institution": institution,
-            },
+            **_base("drill-composite", "a composite alarm", "info", institution, where, when),
+            "AlarmRule": f"ALARM({child})",
+            "TriggeringChildren": [{"Arn": child, "State": {"Value": "ALARM"}}],
         },
         {
-            **event,
-            "source": "trainshed",
-            "detail-type": "DRILL: an event of an unknown kind",
-            "detail": {"institution": institution},
+            **_base("drill-math", "an alarm on metric math", "info", institution, where, when),
+            "Trigger": {"Metrics": [metric, {"Id": "e1", "Expression": "m1 * 100"}]},
+        },
+        {
+            **_base("drill-anomaly", "an alarm on an anomaly", "info", institution, where, when),
+            "Trigger": {
+                "ThresholdMetricId": "ad1",
+                "Metrics": [metric, {"Id": "ad1", "Expression": "ANOMALY_DETECTION_BAND(m1, 2)"}],
+            },
         },
     ]
+
+
+def _base(
+    name: str, what: str, severity: Severity, institution: str, where: str, when: datetime
+) -> dict[str, Any]:
+    note = AlarmNote(
+        summary=f"DRILL: {what}",
+        severity=severity,
+        do="Nothing; this is a drill.",
+        institution=institution,
+    )
+    return {
+        "AlarmName": name,
+        "AlarmDescription": note.description,
+        "AWSAccountId": where.split(":")[4],
+        "NewStateValue": "ALARM",
+        "NewStateReason": "This is a drill.",
+        "StateChangeTime": when.isoformat(timespec="milliseconds"),
+        "AlarmArn": f"{where}{name}",
+    }

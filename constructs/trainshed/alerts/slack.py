@@ -18,8 +18,7 @@ from constructs import Construct
 
 from .._given import check_record
 from ..config.alerts import AlertRoutes
-from ..records import is_token
-from . import notifier_alarms
+from . import _given, notifier_alarms
 from .alarms import AlarmContext, AlarmSpec
 from .notifier import Notifier
 from .topic import PUBLISHERS, AlertTopic
@@ -43,7 +42,7 @@ class SlackAlerts(Watches):
         key: Key of the topics that are made, or of the topic that is given. None: one is made.
         publishers: Service principals that may publish to a topic that is made.
         institution: Whose alarms these are; put into the notes of the alarms of the ``watch_…``
-            methods.
+            methods. What does not say whose it is, as events and budgets, goes to its channels too.
         runbook_url: Page of the runbooks; alarms link to their section. Empty: no link.
         dashboard_url: Page of the cluster's dashboard; alarms link to it. Empty: no link.
         reserved_concurrency: How much of the account's concurrency of Lambda is kept for the
@@ -51,8 +50,9 @@ class SlackAlerts(Watches):
             what that costs.
 
     Raises:
-        ValueError: The secret is a text, nobody would hear that the notifier fails, or the routes
-            are longer than a function's environment.
+        ValueError: The secret is a text, a secret stands where a page or an address belongs,
+            nobody would hear that the notifier fails, alerts could never come, or the routes are
+            longer than a function's environment.
 
     Example::
 
@@ -92,7 +92,12 @@ class SlackAlerts(Watches):
         reserved_concurrency: Literal[1] | None = 1,
     ) -> None:
         super().__init__(scope, id)
-        _check_secret(secret)
+        _given.check_secret(secret)
+        _given.check_operators(operators)
+        _given.check_texts(
+            institution=institution, runbook_url=runbook_url, dashboard_url=dashboard_url
+        )
+        _given.check_reserved(reserved_concurrency)
         check_record("routes", routes, AlertRoutes)
         if not operators and failure_topic is None:
             raise ValueError(
@@ -105,6 +110,8 @@ class SlackAlerts(Watches):
         if topic is None:
             made = AlertTopic(self, "Alerts", publishers=publishers, key=key)
             topic, key = made.topic, made.key
+        else:
+            self._say_what_the_topic_needs(publishers)
         self.topic, self.key = topic, key
         # Its policies admit EventBridge already; by its ARN CDK does not write into them again.
         self._by_arn = sns.Topic.from_topic_arn(self, "ByArn", topic.topic_arn)
@@ -116,6 +123,7 @@ class SlackAlerts(Watches):
             "Notifier",
             secret=secret,
             routes=routes,
+            institution=institution,
             reserved_concurrency=reserved_concurrency,
         )
         self.undelivered = self.notifier.dead_letter_queue
@@ -184,6 +192,14 @@ class SlackAlerts(Watches):
         )
         return rule
 
+    def _say_what_the_topic_needs(self, publishers: Sequence[str]) -> None:
+        # A topic without a policy of its own admits CloudWatch, and no EventBridge.
+        Annotations.of(self).add_warning_v2(
+            "trainshed:alertTopicPolicy",
+            "the topic is given: its policy must allow sns:Publish to "
+            f"{', '.join(publishers)}, or their alerts do not arrive",
+        )
+
     def _failure_topic(self, key: kms.IKey | None) -> sns.ITopic:
         return AlertTopic(self, "Failures", publishers=["cloudwatch.amazonaws.com"], key=key).topic
 
@@ -193,20 +209,3 @@ class SlackAlerts(Watches):
             alarm = spec.alarm(self, self.context, prefix="Notifier")
             alarm.add_alarm_action(action)
             alarm.add_ok_action(action)
-
-
-def _check_secret(secret: object) -> None:
-    # Not quoted: it would be in the log of the synth.
-    if isinstance(secret, str):
-        raise ValueError(
-            "secret is a text, which everybody who reads the template would see; put it into "
-            "Secrets Manager and pass secretsmanager.Secret.from_secret_name_v2(...)"
-        )
-    made = secret.node.default_child if isinstance(secret, Construct) else None
-    text = getattr(made, "secret_string", None)
-    # What is resolved at the deployment is a token or {{resolve:...}}.
-    if text and not is_token(text) and not text.startswith("{{resolve:"):
-        raise ValueError(
-            "secret is made with its text in the template, where everybody who reads it sees it; "
-            "make the secret without a text, and put it in with aws secretsmanager put-secret-value"
-        )

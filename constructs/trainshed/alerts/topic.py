@@ -12,6 +12,8 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from ._given import check_publishers
+
 # Where messages of each service come from, as a pattern of ARNs of this account. EventBridge has
 # none: it sends no source with a publish, so that a condition makes every event vanish
 # (EventBridge user guide, "Using resource-based policies", read 2026-11-29).
@@ -39,7 +41,7 @@ class AlertTopic(Construct):
             must admit them itself. None: one is made.
 
     Raises:
-        ValueError: A publisher is unknown, or the key is AWS's own.
+        ValueError: A publisher is unknown, there is none, or the key is AWS's own or an alias.
     """
 
     topic: sns.ITopic
@@ -56,12 +58,16 @@ class AlertTopic(Construct):
         key: kms.IKey | None = None,
     ) -> None:
         super().__init__(scope, id)
-        if unknown := sorted(set(publishers) - set(PUBLISHERS)):
-            raise ValueError(f"publishers has {', '.join(unknown)}; use {', '.join(PUBLISHERS)}")
+        check_publishers(publishers, tuple(PUBLISHERS))
         if key is not None and "alias/aws/" in key.key_arn:
             raise ValueError(
                 "key is alias/aws/sns, which admits no service, so that no alarm arrives; "
                 "leave key out or pass a key of yours"
+            )
+        if key is not None and ":alias/" in key.key_arn:
+            # AWS KMS developer guide, "Using aliases to control access", read 2026-11-30.
+            raise ValueError(
+                "key is an alias, by whose ARN IAM grants nothing; pass the key that it stands for"
             )
         self.key = key or kms.Key(
             self,

@@ -15,6 +15,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from ..facts.capacity_blocks import INTERRUPTION_TYPES
 from . import capacity_alarms, file_system_alarms, fleet_alarms
 from .agent import NodeAgent, NodeRole
 from .alarms import ABOVE, AT_LEAST, FINE, AlarmContext, AlarmSpec
@@ -132,7 +133,8 @@ class Watches(Construct):
             self.add_alarm(spec, prefix=prefix)
         end = getattr(capacity, "end", None)
         if isinstance(end, datetime):
-            self._watch_end(reservation_id, end, ultraserver, drains, prefix)
+            start = getattr(capacity, "start", None)
+            self._watch_end(reservation_id, start, end, ultraserver, drains, prefix)
 
     def watch_account(self) -> None:
         """Watch what AWS announces in this account and Region: retirements, issues, ended nodes.
@@ -150,7 +152,7 @@ class Watches(Construct):
             "Interruptions",
             source=["aws.ec2"],
             detail_type=[
-                *capacity_alarms.INTERRUPTION_TYPES,
+                *INTERRUPTION_TYPES,
                 "EC2 Spot Instance Interruption Warning",
             ],
         )
@@ -228,12 +230,19 @@ class Watches(Construct):
         )
 
     def _watch_end(
-        self, reservation_id: str, end: datetime, ultraserver: bool, drains: bool, prefix: str
+        self,
+        reservation_id: str,
+        start: datetime | None,
+        end: datetime,
+        ultraserver: bool,
+        drains: bool,
+        prefix: str,
     ) -> None:
         capacity_alarms.CapacityBlockNotices(
             self,
             f"{prefix}BlockNotices",
             reservation_id=reservation_id,
+            start=start,
             end=end,
             ultraserver=ultraserver,
             drains=drains,

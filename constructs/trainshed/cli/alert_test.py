@@ -39,7 +39,11 @@ def run(options: argparse.Namespace) -> int:
         if topic is None:
             print(f"{stack} has no alerts; add a section 'alerts' and deploy", file=sys.stderr)
             return 1
-        sent = rehearsal.send(session.client("sns"), topic, institution.name)
+        _, region, _ = rehearsal.place_of(topic)
+        sent = rehearsal.send(session.client("sns", region), topic, institution.name)
+    except ValueError as error:
+        print(f"alert-test: {error}", file=sys.stderr)
+        return 1
     except (BotoCoreError, ClientError) as error:
         print(f"alert-test: {error}; credentials and Region of {stack}?", file=sys.stderr)
         return 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -15,6 +16,8 @@ from .texts import Form, SecretArn, looks_secret
 # Ids begin with C or G; names: docs.slack.dev "conversations.create", read 2026-11-29.
 _CHANNEL = re.compile(r"[CG][A-Z0-9]{7,20}|[a-z0-9_-]{1,80}")
 _MENTION = re.compile(r"<!(?:here|channel|everyone)>|<!subteam\^S[A-Z0-9]+>|<@[UW][A-Z0-9]+>")
+# Files beside the zones on some machines: zones of that machine, or of clocks with leap seconds.
+_LOCAL = ("localtime", "posixrules", "Factory")
 _CLOCK = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
 
 
@@ -51,6 +54,8 @@ def _clock(value: str) -> str:
 
 def _zone(value: str) -> str:
     try:
+        if not is_token(value) and (value in _LOCAL or value.startswith(("posix/", "right/"))):
+            raise ValueError
         is_token(value) or ZoneInfo(value)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise ValueError(f"{value!r} is no time zone; use an IANA name, Asia/Seoul") from None
@@ -120,22 +125,47 @@ class AlertRoutes(_Unquoted):
     group_above: Annotated[int, Field(ge=1, le=25), OnChange.LIVE] = 5
     """More alerts than this for a channel at once become one message."""
 
-    def to_json(self) -> str:
-        """Return the routes as the notifier reads them."""
+    def to_json(self, institution: str = "") -> str:
+        """Return the routes as the notifier reads them.
+
+        Args:
+            institution: Whose an alert is that does not say so, as events and budgets.
+        """
         return _RoutesJson(
             channels=SeverityChannels(critical=self.critical, warning=self.warning, info=self.info),
             institutions=self.institutions,
+            # Without channels of single institutions it would change nothing.
+            institution=(institution or None) if self.institutions else None,
             mention=self.mention,
             quiet_hours=self.quiet_hours,
             group_above=self.group_above,
         ).model_dump_json(exclude_none=True)
 
 
-_PAGE = Form(
-    r"""(https?://[A-Za-z0-9][^\s<>|"'\\^`{}\x00-\x20]*)?""",
+# An alarm's description takes 1,024 characters: the longest note of ours, 440, and both addresses.
+_LONGEST_PAGE = 280
+
+
+def _too_long(value: str) -> str | None:
+    if len(value) <= _LONGEST_PAGE:
+        return None
+    return f"it has {len(value)} characters and an alarm has room for {_LONGEST_PAGE}: shorten it"
+
+
+PAGE = Form(
+    r"""(?!.{281})(https?://[A-Za-z0-9][^\s<>|"'\\^`{}\x00-\x20]*)?""",
     "the address of a page, such as https://hpc.example.edu/runbooks",
+    _too_long,
 )
-_EMAIL = Form(r"[^@\s]+@[^@\s]+\.[^@\s]+", "an e-mail address, such as hpc@example.edu")
+EMAIL = Form(r"[^@\s]+@[^@\s]+\.[^@\s]+", "an e-mail address, such as hpc@example.edu")
+
+
+def address_faults(addresses: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield place and fault of each e-mail address that is listed for the second time."""
+    known = [address.lower() for address in addresses]
+    for index, address in enumerate(addresses):
+        if address.lower() in known[:index]:
+            yield index, f"{address} is listed twice; leave one out"
 
 
 class Alerts(_Unquoted):
@@ -145,13 +175,13 @@ class Alerts(_Unquoted):
     """Secret: a bot token, a webhook's address, or JSON ``{"webhooks": {channel: address}}``."""
     routes: Annotated[AlertRoutes, OnChange.LIVE]
     """Which channel hears of what."""
-    operators: Annotated[tuple[Annotated[str, _EMAIL], ...], OnChange.LIVE]
+    operators: Annotated[tuple[Annotated[str, EMAIL], ...], OnChange.LIVE]
     """Who hears by e-mail when the way to Slack is broken; at least one."""
     reserve_concurrency: Annotated[bool, OnChange.LIVE] = True
     """Keep one concurrent execution of Lambda for the notifier; a new account may have none."""
-    runbook_url: Annotated[str, _PAGE, OnChange.LIVE] = ""
+    runbook_url: Annotated[str, PAGE, OnChange.LIVE] = ""
     """Page of runbooks; alarms link to their section. Default: no link."""
-    dashboard_url: Annotated[str, _PAGE, OnChange.LIVE] = ""
+    dashboard_url: Annotated[str, PAGE, OnChange.LIVE] = ""
     """The cluster's dashboard; alarms link to it. Default: no link."""
     budget_usd_per_month: Annotated[
         float | None, Field(gt=0, allow_inf_nan=False), OnChange.LIVE
@@ -165,11 +195,9 @@ class Alerts(_Unquoted):
         if not self.operators:
             reason = "is empty, so nobody hears that the way to Slack is broken; name an address"
             refuse([Fault.at("operators", reason=reason)])
-        known = [address.lower() for address in self.operators]
         refuse(
-            Fault.at("operators", index, reason=f"{address} is listed twice; leave one out")
-            for index, address in enumerate(self.operators)
-            if address.lower() in known[:index]
+            Fault.at("operators", index, reason=reason)
+            for index, reason in address_faults(self.operators)
         )
         return self
 
@@ -177,6 +205,7 @@ class Alerts(_Unquoted):
 class _RoutesJson(BaseModel):
     channels: SeverityChannels
     institutions: dict[str, SeverityChannels]
+    institution: str | None
     mention: str
     quiet_hours: QuietHours | None
     group_above: int

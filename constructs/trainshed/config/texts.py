@@ -105,11 +105,25 @@ KeyArn = Annotated[
         "the ARN of a KMS key, arn:aws:kms:REGION:ACCOUNT:key/ID",
     ),
 ]
+_SECRET = rf"{_ARN}:secretsmanager:[a-z0-9-]+:\d{{12}}:secret:[\w/+=.@-]{{1,512}}"
+
+
+def _lacks_its_end(value: str) -> str | None:
+    # A right to the ARN without them is a right to nothing: Secrets Manager user guide, "Secret
+    # ARN in IAM policies", read 2026-11-30.
+    if not re.fullmatch(_SECRET, value, re.ASCII):
+        return None
+    return (
+        "its last part lacks the hyphen and six characters that Secrets Manager added to the name"
+    )
+
+
 SecretArn = Annotated[
     str,
     Form(
-        rf"{_ARN}:secretsmanager:[a-z0-9-]+:\d{{12}}:secret:[\w/+=.@-]{{1,519}}",
+        rf"{_SECRET}-[A-Za-z0-9]{{6}}",
         "the ARN of a secret, arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME",
+        _lacks_its_end,
     ),
 ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,12 +14,13 @@ from assets.functions.slack_notifier.blocks import Payload, Story, message
 from assets.functions.slack_notifier.errors import SecretError
 from assets.functions.slack_notifier.handler import NothingDeliveredError
 from tests.assets.slack_notifier.slack_server import RESET, SLOW, TOKEN, WEBHOOK_PATH, Answer
-from trainshed.alerts import rehearsal
+from trainshed.cli import main
 
 if TYPE_CHECKING:
     from tests.assets.slack_notifier.conftest import Notifications
 
 Alarm = Callable[..., str]
+ROOT = Path(__file__).parents[3]
 
 
 def test_a_critical_alarm_is_posted_once_with_a_mention(
@@ -582,16 +584,58 @@ def test_the_routes_of_an_institution_come_first(notifications: Notifications) -
     assert notifications.slack.messages[0].channel == "C-kait-ops"
 
 
-def test_a_drill_goes_the_whole_way_from_the_topic_to_slack(notifications: Notifications) -> None:
+def test_an_event_goes_to_the_channels_of_the_institution_that_the_notifier_is_of(
+    notifications: Notifications, alarm: Alarm
+) -> None:
+    notifications.use(
+        notifications.slack.api_secret(),
+        institutions={"kait": {"critical": "kait-oncall", "warning": "kait-ops"}},
+        institution="kait",
+    )
+    notifications.send(stack_event("UPDATE_FAILED"), alarm("a"))
+    assert [m.channel for m in notifications.slack.messages] == ["C-kait-oncall", "C-kait-ops"]
+
+
+def test_the_command_for_a_drill_brings_one_of_each_kind_to_slack(
+    notifications: Notifications, capsys: pytest.CaptureFixture[str]
+) -> None:
     aws = notifications.aws
     topic = aws.sns.create_topic(Name="kait-Alerts")["TopicArn"]
     queue = aws.sqs.get_queue_attributes(QueueUrl=aws.queue_url, AttributeNames=["QueueArn"])
     aws.sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=queue["Attributes"]["QueueArn"])
-    assert rehearsal.send(aws.sns, topic, "kait") == 10
+    with pytest.MonkeyPatch.context() as patch:
+        # The command's client is moto's; the handler's calls go to the server before moto.
+        patch.delenv("AWS_ENDPOINT_URL")
+        assert main(["alert-test", str(ROOT / "institutions" / "kait.yaml"), *TO, topic]) == 0
+    assert "23 messages sent to " in capsys.readouterr().out
     notifications.run_queue(aws)
     assert notifications.aws.dead_letters() == []
     shown = notifications.slack.text()
-    alarms = ["a critical alarm", "a warning alarm", "an alarm for information"]
-    others = ["an event of an unknown kind", "a budget", "a plain text", "ends in 24 hours"]
-    for what in [*alarms, *others, "JSON of an unknown kind"]:
-        assert f"DRILL: {what}" in shown
+    for what in DRILLED:
+        assert what in shown
+
+
+TO = ("--topic-arn",)
+DRILLED = (
+    "RESOLVED kait: DRILL: a critical alarm",
+    "DRILL: a warning alarm",
+    "NO DATA kait: DRILL: an alarm for information",
+    "DRILL: a composite alarm",
+    "DRILL: an alarm on metric math",
+    "DRILL: an alarm on an anomaly",
+    "EC2 instance DRILL-i-0123456789abcdef0 is stopped",
+    "Capacity Block DRILL-cr-0123456789abcdef0 ends at",
+    "Instance DRILL-i-0123456789abcdef1 will be ended",
+    "Instance DRILL-i-0123456789abcdef2 will be ended",
+    "EC2: drill of an instance retirement",
+    "FSX: drill of maintenance",
+    "Auto Scaling group DRILL-kait could not launch",
+    "Stack DRILL-kait: UPDATE_FAILED",
+    "Cluster DRILL-kait: node-launch-failure-count",
+    "Capacity Block DRILL-cr-0123456789abcdef0 ends in 24 hours",
+    "DRILL: an event of an unknown kind",
+    "DRILL: a budget",
+    "DRILL: a plain text",
+    "DRILL: JSON of an unknown kind",
+    "DRILL: JSON that is no object",
+)

@@ -235,7 +235,9 @@ class Block:
 
 def test_an_unknown_publisher_is_refused(stack: cdk.Stack) -> None:
     known = ", ".join(PUBLISHERS)
-    with pytest.raises(ValueError, match=f"^publishers has s3.amazonaws.com; use {known}$"):
+    with pytest.raises(
+        ValueError, match=f"^publishers has s3.amazonaws.com; use a list of {known}$"
+    ):
         AlertTopic(stack, "Topic", publishers=["s3.amazonaws.com"])
 
 
@@ -243,6 +245,12 @@ def test_the_key_of_aws_itself_is_refused(stack: cdk.Stack) -> None:
     key = kms.Alias.from_alias_name(stack, "Aws", "alias/aws/sns")
     with pytest.raises(ValueError, match=r"^key is alias/aws/sns, which admits no service"):
         AlertTopic(stack, "Topic", key=key)
+
+
+def test_an_alias_in_place_of_its_key_is_refused(stack: cdk.Stack) -> None:
+    alias = kms.Alias.from_alias_name(stack, "Theirs", "alias/theirs")
+    with pytest.raises(ValueError, match=r"^key is an alias, by whose ARN IAM grants nothing; pas"):
+        AlertTopic(stack, "Topic", key=alias)
 
 
 def test_an_imported_key_gives_a_warning_with_what_its_policy_needs(stack: cdk.Stack) -> None:

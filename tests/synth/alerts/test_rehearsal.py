@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
+
+import pytest
 
 from assets.functions.slack_notifier.alerts import read
 from assets.functions.slack_notifier.blocks import Story, message
@@ -25,25 +28,51 @@ class Sns:
         return {}
 
 
-def test_each_kind_is_sent_once_to_the_topic() -> None:
+def test_each_kind_is_sent_to_the_topic() -> None:
     sns = Sns()
-    assert rehearsal.send(sns, TOPIC, "kait", NOW) == 10
+    assert rehearsal.send(sns, TOPIC, "kait", NOW) == len(sns.published) == 23
     assert {topic for topic, _, _ in sns.published} == {TOPIC}
     kinds = [read(text, f"id-{n}").kind for n, (_, _, text) in enumerate(sns.published)]
     assert sorted(set(kinds)) == [
         "AWS Budgets",
+        "AWS Health Event",
         "Capacity Block Notice",
+        "Capacity Block Reservation Expiration Warning",
+        "CloudFormation Stack Status Change",
         "DRILL: an event of an unknown kind",
+        "EC2 Capacity Block Instance Interruption Warning",
+        "EC2 Capacity Reservation Instance Interruption Warning",
+        "EC2 Instance Launch Unsuccessful",
+        "EC2 Instance State-change Notification",
         "JSON message of an unknown kind",
+        "ParallelCluster event",
+        "anomaly alarm",
+        "composite alarm",
         "metric alarm",
+        "metric math alarm",
         "text message",
     ]
 
 
+def test_a_drill_names_what_is_of_the_partition_of_its_topic() -> None:
+    sns = Sns()
+    rehearsal.send(sns, "arn:aws-cn:sns:cn-north-1:123456789012:kait-Alerts", "kait", NOW)
+    texts = " ".join(text for _, _, text in sns.published)
+    assert "arn:aws-cn:cloudwatch:cn-north-1:123456789012:alarm:drill-critical" in texts
+    assert "arn:aws:" not in texts
+
+
+@pytest.mark.parametrize("arn", ["foo", "arn:aws:sqs:us-east-2:123456789012:x", f"{TOPIC}:1"])
+def test_what_is_no_topic_is_refused(arn: str) -> None:
+    with pytest.raises(ValueError, match=f"^'{arn}' is not the ARN of a topic, arn:aws:sns:REGIO"):
+        rehearsal.send(Sns(), arn, "kait", NOW)
+
+
 def test_each_message_says_that_it_is_a_drill() -> None:
     for subject, text in rehearsal.messages("kait", "123456789012", "us-east-2", NOW):
-        shown = str(message(Story(read(text, "id")))) + subject
-        assert "drill" in shown.lower()
+        body = {"Type": "Notification", "Subject": subject, "Message": text}
+        shown = message(Story(read(json.dumps(body), "id")))
+        assert "drill" in shown["text"].lower()
 
 
 def test_alarms_of_the_drill_go_to_the_institution_and_have_a_chart() -> None:

@@ -102,6 +102,7 @@ class Fleet:
 class Block:
     reservation_id: str | None = "cr-0abc1234def567890"
     end: datetime | None = datetime(2027, 3, 1, 11, 30, tzinfo=UTC)
+    start: datetime | None = None
 
 
 def watch_everything(made: SlackAlerts, stack: cdk.Stack) -> None:
@@ -154,6 +155,9 @@ EXPECTED = {
     "NodesDown": ("critical", "missing"),
     "NodesDrained": ("warning", "missing"),
     "JobsWaiting": ("info", "missing"),
+    "NodesHeld": ("warning", "missing"),
+    "QueuesClosed": ("critical", "missing"),
+    "GoodputLow": ("info", "missing"),
     "GpuLost": ("critical", "notBreaching"),
     "XidHardware": ("critical", "notBreaching"),
     "XidApplication": ("info", "notBreaching"),
@@ -234,6 +238,31 @@ def test_alarms_on_agent_metrics_use_dimensions_that_the_agent_sends(
         assert alarm["MetricName"] in {*own, *SENT_BY_NODES}
         seen.add(alarm["MetricName"])
     assert seen == {*own, *SENT_BY_NODES}
+
+
+@pytest.mark.parametrize("name", ["XidHardware", "XidApplication", "GpuEcc"])
+def test_an_error_of_one_minute_is_not_resolved_in_the_next(
+    name: str, alarms: dict[str, dict[str, Any]]
+) -> None:
+    alarm = alarms[name]
+    assert (alarm["Period"], alarm["EvaluationPeriods"], alarm["DatapointsToAlarm"]) == (60, 60, 1)
+
+
+def test_an_alarm_on_all_nodes_of_a_role_says_how_to_find_the_one(
+    alarms: dict[str, dict[str, Any]],
+) -> None:
+    of_nodes = {
+        name
+        for name, alarm in alarms.items()
+        if "says which" in read_alarm(alarm).what or "sinfo" in read_alarm(alarm).advice
+    }
+    of_roles = {
+        name
+        for name, alarm in alarms.items()
+        if read_alarm(alarm).title.startswith(("A node of", "The memory of a", "The disk / of a"))
+    }
+    assert of_roles
+    assert of_roles <= of_nodes
 
 
 def test_a_file_system_of_unknown_size_is_refused(alerts: Alerts) -> None:
@@ -324,6 +353,23 @@ def test_a_capacity_block_is_announced_four_times_before_its_end(
     ]
 
 
+@pytest.mark.parametrize(
+    ("start", "told"),
+    [
+        (datetime(2027, 2, 1, 11, 30, tzinfo=UTC), ["Drain", "OneDay", "SevenDays", "TwoHours"]),
+        (datetime(2027, 2, 26, 11, 30, tzinfo=UTC), ["Drain", "OneDay", "TwoHours"]),
+        (datetime(2027, 2, 28, 11, 30, tzinfo=UTC), ["Drain", "TwoHours"]),
+    ],
+    ids=["month", "three-days", "one-day"],
+)
+def test_what_would_be_told_before_a_block_starts_is_left_out(
+    start: datetime, told: list[str], alerts: Alerts, resources: Resources
+) -> None:
+    alerts().watch_capacity(Block(start=start))
+    names = [name[:-8] for name in resources("AWS::Scheduler::Schedule")]
+    assert sorted(name.removeprefix("AlertsBlockNotices") for name in names) == told
+
+
 def test_the_notifier_understands_the_announcement(alerts: Alerts, resources: Resources) -> None:
     made = alerts(institution="kait", runbook_url=RUNBOOK, dashboard_url=DASHBOARD)
     made.watch_capacity(Block(), ultraserver=True)
@@ -346,6 +392,14 @@ def test_the_notifier_understands_the_announcement(alerts: Alerts, resources: Re
     assert alert.advice == (
         "Nothing drains by itself: save checkpoints and drain before EC2 ends the instances, "
         "30 minutes before the end (UltraServers: 60). Longer runs need another block."
+    )
+
+
+def test_an_announcement_is_true_whenever_it_is_sent(alerts: Alerts, resources: Resources) -> None:
+    alerts().watch_capacity(Block())
+    (schedule,) = (s for n, s in resources("AWS::Scheduler::Schedule").items() if "Seven" in n)
+    assert json.loads(schedule["Target"]["Input"])["detail"]["notice"] == (
+        "ends within 7 days, at 2027-03-01 11:30 UTC"
     )
 
 

@@ -44,7 +44,19 @@ def test_the_drill_reaches_the_topic_of_the_cluster(capsys: pytest.CaptureFixtur
     attributes = sqs.get_queue_attributes(
         QueueUrl=queue, AttributeNames=["ApproximateNumberOfMessages"]
     )["Attributes"]
-    assert int(attributes["ApproximateNumberOfMessages"]) == sent > 8
+    assert int(attributes["ApproximateNumberOfMessages"]) == sent > 20
+
+
+def test_what_is_no_topic_is_said_to_be_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["alert-test", FILE, "--topic-arn", "foo"]) == 1
+    said = capsys.readouterr().err
+    assert said == "alert-test: 'foo' is not the ARN of a topic, arn:aws:sns:REGION:ACCOUNT:NAME\n"
+
+
+def test_a_topic_of_another_region_is_reached_there(capsys: pytest.CaptureFixture[str]) -> None:
+    topic = boto3.client("sns", region_name="us-east-2").create_topic(Name="x")["TopicArn"]
+    assert main(["alert-test", FILE, "--topic-arn", topic]) == 0
+    assert f"messages sent to {topic}" in capsys.readouterr().out
 
 
 def test_a_cluster_without_alerts_is_said_to_have_none(capsys: pytest.CaptureFixture[str]) -> None:
