@@ -192,7 +192,7 @@ def _rail(institution: Institution, places: Places) -> Iterator[str]:
     y = places.cards
     for note in notes(institution):
         yield note_card(note, RAIL_LEFT, y, RAIL_WIDTH)
-        y += note.height + GAP
+        y += note.height + places.rail_gap
     if institution.storage.links:
         yield bucket_card(institution, RAIL_LEFT, places.lustre, RAIL_WIDTH, places.lustre_height)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..config import Institution
 from .cards import queue_height
 from .facts_shown import QueueFacts
-from .outside import bucket_height
+from .outside import bucket_height, notes
 
 WIDTH = 1600
 LEAST_HEIGHT = 900
@@ -20,7 +20,9 @@ RAIL_LEFT, RAIL_WIDTH = 1300, 240
 INNER_LEFT, INNER_RIGHT = 274, 1168
 SIDE_WIDTH = 212
 MACHINE_HEIGHT = 118
-GAP = 18
+GAP, LEAST_GAP = 18, 10
+CABLE = 58
+"""Room between the queues and the file system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class Places:
         lustre_height: Its height.
         end: Lower edge of the compute subnet.
         rows: Height of each row of queues.
+        rail_gap: Between the cards beside the VPC, which end above S3's.
     """
 
     way_out: float
@@ -44,6 +47,7 @@ class Places:
     lustre_height: float
     end: float
     rows: tuple[float, ...]
+    rail_gap: float
 
     @property
     def height(self) -> float:
@@ -73,12 +77,21 @@ def places_of(institution: Institution, queues: Sequence[QueueFacts]) -> Places:
     way_out = HEADER + 74
     subnet = way_out + 66
     cards = subnet + 42
-    free = LEAST_HEIGHT - (cards + 58 + lustre_height + 20 + 118)
-    needed = max(sum(rows) + GAP * (len(rows) - 1), machines)
+    free = LEAST_HEIGHT - (cards + CABLE + lustre_height + 20 + 118)
+    beside = [note.height for note in notes(institution)]
+    rail = sum(beside) + LEAST_GAP * len(beside) - CABLE
+    needed = max(sum(rows) + GAP * (len(rows) - 1), machines, rail)
     if needed < free:
         rows = [row + (free - needed) / len(rows) for row in rows]
         needed = free
-    lustre = cards + max(needed, sum(rows) + GAP * (len(rows) - 1)) + 58
+    lustre = cards + max(needed, sum(rows) + GAP * (len(rows) - 1)) + CABLE
     return Places(
-        way_out, subnet, cards, lustre, lustre_height, lustre + lustre_height + 20, tuple(rows)
+        way_out,
+        subnet,
+        cards,
+        lustre,
+        lustre_height,
+        lustre + lustre_height + 20,
+        tuple(rows),
+        min(GAP, (lustre - cards - sum(beside)) // len(beside)),
     )

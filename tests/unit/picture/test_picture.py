@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -108,6 +109,49 @@ def test_everything_stands_inside_the_page(name: str) -> None:
         assert 0 <= x <= width and 0 <= y <= height
         assert x + float(part.get("width", 0)) <= width
         assert y + float(part.get("height", 0)) <= height
+
+
+CARDS = ("card", "storage-edge")
+
+
+def _cards(svg: str) -> list[tuple[float, float, float, float]]:
+    """Left, top, right and bottom of every card."""
+    return [
+        (x, y, x + float(part.get("width", 0)), y + float(part.get("height", 0)))
+        for part in ElementTree.fromstring(svg).iter(f"{SVG}rect")
+        if part.get("class") in CARDS
+        for x, y in [(float(part.get("x", 0)), float(part.get("y", 0)))]
+    ]
+
+
+def _more_beside(data: dict[str, Any]) -> None:
+    """As many cards beside the VPC as there can be, each with all its lines."""
+    data["fleet"]["monitoring"] = {"detailed": True}
+    data["fleet"]["accounting"] = {"create": {"second_zone": "us-east-1b"}}
+    data["alerts"] = {
+        "slack_secret_arn": "arn:aws:secretsmanager:us-east-1:111122223333:secret:s-AbCdEf",
+        "routes": {"critical": "C0ONCALL00", "warning": "C0OPS00000", "info": "C0OPS00000"},
+        "operators": ["hpc@example.edu"],
+        "budget_usd_per_month": 1000,
+    }
+    data["storage"]["links"] = {"A": {"path": "/a", "prefix": "a/", "direction": "import"}}
+
+
+@pytest.mark.parametrize("name", [*EXAMPLES, "bare", "with everything beside"])
+def test_no_card_stands_on_another(name: str, tmp_path: Path) -> None:
+    if name == "with everything beside":
+        data = _minimal()
+        _more_beside(data)
+        institution = _loaded(tmp_path, data)
+    else:
+        institution = _read(name)
+    cards = _cards(picture(institution))
+    assert len(cards) >= 5
+    for a, b in combinations(cards, 2):
+        across = min(a[2], b[2]) - max(a[0], b[0])
+        down = min(a[3], b[3]) - max(a[1], b[1])
+        # Cards beside each other, or one above the other with room between them.
+        assert across <= 0 or down <= -8, (a, b)
 
 
 def test_it_names_the_numbers_that_matter() -> None:
