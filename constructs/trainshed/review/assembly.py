@@ -195,7 +195,8 @@ def _with_inner(stack: Stack, file: Path, given: Mapping[str, Any]) -> Iterator[
         if isinstance(value, str | int) and isinstance(parameters.get(name), dict):
             parameters[name] = {**parameters[name], "Default": value}
     template = resolved({**template, "Parameters": parameters}, _region(stack.environment))
-    unread, inner = list(_unread(template, file)), []
+    unread = list(_unread(template, file))
+    inner: list[tuple[Stack, Path, Mapping[str, Any]]] = []
     for id, resource in template["Resources"].items():
         if resource["Type"] != NESTED:
             continue

@@ -90,7 +90,7 @@ def handoff_findings(found: Moved, stacks: Collection[str]) -> Iterator[Finding]
     for (stack, id), (before, after) in found.items():
         if before.source and before.source[0] not in stacks:
             continue
-        sides = [each.shown or each.name for each in (before, after)]
+        was, now = (each.shown or each.name for each in (before, after))
         effect, words = Effect.LIVE, "The stack is told another one from now on."
         if before.noun:
             effect = Effect.REPLACES_DATA
@@ -98,4 +98,4 @@ def handoff_findings(found: Moved, stacks: Collection[str]) -> Iterator[Finding]
                 f"The cluster goes on with another {before.noun}, and nothing uses the one that "
                 "is there."
             )
-        yield Finding(f"{stack} parameter {id}", *sides, effect, words)
+        yield Finding(f"{stack} parameter {id}", was, now, effect, words)

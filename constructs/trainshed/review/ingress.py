@@ -62,10 +62,9 @@ def _ports(rule: Mapping[str, Any]) -> tuple[str, bool]:
     # What the deployment decides may be any of them.
     is_tcp = protocol in TCP or not isinstance(rule.get("IpProtocol"), str | int)
     low, high = _port(rule.get("FromPort"), 0), _port(rule.get("ToPort"), LAST_PORT)
-    if low in (None, -1):
+    if low is None or low == -1:
         low, high = 0, LAST_PORT
-    elif high is None:
-        high = low
+    high = low if high is None else high
     ports = f"{protocol} {low}" if low == high else f"{protocol} {low}-{high}"
     return ports, is_tcp and low <= SSH_PORT <= high
 

@@ -156,7 +156,8 @@ def _verdict(change: KeyChange) -> tuple[Effect, str]:
         return Effect.REFUSED, "FSx for Lustre only grows: make a smaller file system beside it."
     effect = OF_ON_CHANGE[change.on_change]
     words = WORDS.get(change.path[-1])
-    return effect, (words and words(change.before, change.after)) or SENTENCES[effect]
+    own = words(change.before, change.after) if words else None
+    return effect, own or SENTENCES[effect]
 
 
 def _fewer_days(what: str) -> Callable[[Any, Any], str | None]:

@@ -112,9 +112,9 @@ class Comparison:
             elif before["Type"] != after["Type"]:
                 yield ResourceChange(*known, Action.TYPE_CHANGED, (), before, after)
             elif (condition := after.get("Condition")) and condition != before.get("Condition"):
-                causes = (("Condition", condition),)
+                unless = ("Condition", str(condition))
                 action = Action.MAY_BE_REMOVED
-                yield ResourceChange(*known, action, causes, before, after, users(base, id))
+                yield ResourceChange(*known, action, (unless,), before, after, users(base, id))
             elif (head.name, id) in self.replaced:
                 causes, maybe = self.replaced[head.name, id]
                 action = Action.MAY_BE_REPLACED if maybe else Action.REPLACED
