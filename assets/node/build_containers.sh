@@ -1,26 +1,24 @@
 #!/bin/bash
 # usage: build_containers.sh OUT_DIR    builds Enroot and Pyxis from their pinned commits, into a tree of files
 #
-# A commit's hash is the checksum of everything in it and, through its submodules, of what it builds
-# with. Pyxis is bound to the Slurm whose headers it was built with; OUT_DIR/slurm-version says which.
+# containers.lock beside this script names them. A commit's hash is the checksum of everything in it
+# and, through its submodules, of what it builds with. Pyxis is bound to the Slurm whose headers it was
+# built with; OUT_DIR/slurm-version says which.
 set -euo pipefail
 # shellcheck source=assets/node/common.sh
 source "$(dirname "$0")/common.sh"
 
-# Releases 4.1.2 and 0.24.0.
-readonly ENROOT=https://github.com/NVIDIA/enroot ENROOT_COMMIT=bd51f53b6fa954805ae3e1985c5dc7594ff66d05
-readonly PYXIS=https://github.com/NVIDIA/pyxis PYXIS_COMMIT=107519944221822ea1dace4db8e7234b2eaa4cd5
-readonly BUILD_PACKAGES=(git gcc make libc6-dev libslurm-dev libtool autoconf automake pkg-config libmd-dev)
+readonly BUILD_PACKAGES=(git gcc make libc6-dev libtool autoconf automake pkg-config libmd-dev)
 
 main() {
-  local out=$1 work
+  local out=$1 lock work
+  lock=$(dirname "$(readlink -f "$0")")/containers.lock
   work=$(mktemp -d)
   # shellcheck disable=SC2064 # the directory of now
   trap "rm -rf '$work'" EXIT
-  DEBIAN_FRONTEND=noninteractive apt-get --quiet=2 --yes -o DPkg::Lock::Timeout=300 install \
-    --no-install-recommends "${BUILD_PACKAGES[@]}" >/dev/null || fail "apt-get install failed, see above"
-  checkout "$ENROOT" "$ENROOT_COMMIT" "$work/enroot"
-  checkout "$PYXIS" "$PYXIS_COMMIT" "$work/pyxis"
+  install_packages
+  checkout enroot "$lock" "$work/enroot"
+  checkout pyxis "$lock" "$work/pyxis"
   rm -rf "$out.new"
   mkdir -p "$out.new/root"
   make --silent -C "$work/enroot" install prefix=/usr sysconfdir=/etc "DESTDIR=$out.new/root" >"$work/log" 2>&1 ||
@@ -35,8 +33,20 @@ main() {
   echo "build_containers: Enroot and Pyxis for Slurm $(<"$out/slurm-version")"
 }
 
+# Slurm's packages are held, and its headers fit no other version of them.
+install_packages() {
+  local version
+  # shellcheck disable=SC2016 # dpkg-query's own variable
+  version=$(dpkg-query -W -f '${Version}' slurm-client 2>/dev/null) || true
+  apt_get update || echo "build_containers: going on with the repositories that answer" >&2
+  apt_get install --no-install-recommends "${BUILD_PACKAGES[@]}" "libslurm-dev${version:+=$version}" >/dev/null ||
+    fail "apt-get install failed, see above; make a package cache with containers on a machine where it works"
+}
+
 checkout() {
-  local url=$1 commit=$2 dir=$3
+  local name=$1 lock=$2 dir=$3 url commit
+  read -r url commit < <(awk -v name="$name" '$1 == name {print $3, $4}' "$lock") ||
+    fail "$lock has no line of $name"
   git clone --quiet "$url" "$dir" || fail "cannot clone $url"
   git -C "$dir" checkout --quiet --detach "$commit" || fail "$url has no commit $commit"
   [[ $(git -C "$dir" rev-parse HEAD) == "$commit" ]] || fail "$url is not at $commit"

@@ -3,6 +3,7 @@
 #
 # From the package cache, or built on the node. slurmd does not start with a plugin of another Slurm
 # version, so that is found out here.
+# ROOT_DIR stands before the kernel's settings; empty on a node.
 set -euo pipefail
 # shellcheck source=assets/node/common.sh
 source "$(dirname "$0")/common.sh"
@@ -32,6 +33,8 @@ main() {
   # Importing images as a user needs these two programs to mount.
   setcap cap_sys_admin+pe /usr/bin/enroot-mksquashovlfs
   setcap cap_sys_admin,cap_mknod+pe /usr/bin/enroot-aufs2ovlfs
+  allow_namespaces
+  enable_pmi
   write_configuration
   echo "install_containers: Enroot, and $PLUGIN for Slurm $found"
 }
@@ -44,6 +47,25 @@ copy_new() {
       cp --no-dereference --preserve=mode "$1/$name" "/$name"
     fi
   done
+}
+
+# Ubuntu 24.04 lets a user's program make no namespaces without a profile (Enroot's requirements.md).
+allow_namespaces() {
+  local setting=${ROOT_DIR:-}/proc/sys/kernel/apparmor_restrict_unprivileged_userns
+  local profile=/usr/share/enroot/apparmor.profile
+  if [[ -e $setting && $(<"$setting") != 0 ]]; then
+    [[ -e $profile ]] || fail "this kernel lets users make no namespaces, and Enroot has no profile for it; build it again"
+    write_file /etc/apparmor.d/enroot 0644 root <"$profile"
+    apparmor_parser --replace /etc/apparmor.d/enroot || fail "AppArmor does not take Enroot's profile, see above"
+  fi
+}
+
+# Enroot's own hook, which is off as it comes: it takes Slurm's PMIx into the container.
+enable_pmi() {
+  local hook=/usr/share/enroot/hooks.d/50-slurm-pmi.sh
+  if [[ -e $hook && ! -e /etc/enroot/hooks.d/${hook##*/} ]]; then
+    ln -s "$hook" "/etc/enroot/hooks.d/${hook##*/}"
+  fi
 }
 
 directories_of_users() {

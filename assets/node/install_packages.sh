@@ -14,10 +14,10 @@ readonly LISTS=/run/trainshed/apt NO_STARTS=/usr/sbin/policy-rc.d
 readonly MARK="# trainshed: the boot starts daemons in its own order"
 readonly COMMON=(slurm-client slurm-wlm-basic-plugins munge)
 readonly HEAD=(slurmctld slurmdbd slurm-wlm-mysql-plugin mariadb-server mariadb-client python3-boto3)
-# The second line is what Enroot calls.
-readonly COMPUTE=(slurmd iptables
-  squashfs-tools jq parallel curl zstd libcap2-bin)
+readonly COMPUTE=(slurmd iptables mdadm)
 readonly LOGIN=(iptables)
+# What Enroot calls.
+readonly CONTAINERS=(squashfs-tools jq parallel curl zstd libcap2-bin)
 readonly OWN_UNITS=(munge slurmd slurmctld slurmdbd mariadb)
 
 main() {
@@ -46,9 +46,9 @@ main() {
 
 packages() {
   case $1 in
-  head) printf '%s\n' "${COMMON[@]}" "${HEAD[@]}" ;;
-  compute) printf '%s\n' "${COMMON[@]}" "${COMPUTE[@]}" "$(pmix)" ;;
-  login) printf '%s\n' "${COMMON[@]}" "${LOGIN[@]}" ;;
+  head) printf '%s\n' "${COMMON[@]}" "${HEAD[@]}" "${CONTAINERS[@]}" ;;
+  compute) printf '%s\n' "${COMMON[@]}" "${COMPUTE[@]}" "${CONTAINERS[@]}" "$(pmix)" ;;
+  login) printf '%s\n' "${COMMON[@]}" "${LOGIN[@]}" "${CONTAINERS[@]}" ;;
   *) fail "the role is '$1'; use head, compute or login" ;;
   esac
 }
