@@ -105,7 +105,8 @@ def qos_settings(policy: SlurmPolicy, name: str, groups: Sequence[NodeGroup]) ->
     }
     for key, gpus in caps.items():
         if gpus is not None:
-            settings[key] = tres(_gpu_cap(f"qos.{name}", gpus, qos, groups))
+            own = qos_groups(policy, name, groups)
+            settings[key] = tres(_gpu_cap(f"qos.{name}", gpus, qos, own))
     for partition_name, partition in policy.partitions.items():
         if partition.qos == name and partition.nodes is not None:
             cap = _node_cap(f"partitions.{partition_name}.nodes", partition, groups)
@@ -131,7 +132,7 @@ def _minutes_and_times(qos: Qos) -> dict[str, str]:
         settings["GrpTRESMins"] = tres({"gres/gpu": qos.group_gpu_minutes})
     if qos.max_time is not None and qos.max_time != UNLIMITED:
         settings["MaxWall"] = qos.max_time
-    if qos.preempt_exempt_time is not None and qos.preempt_exempt_time != UNLIMITED:
+    if qos.preempt_exempt_time is not None:
         settings["PreemptExemptTime"] = qos.preempt_exempt_time
     if qos.preempts:
         settings["Preempt"] = ",".join(sorted(qos.preempts))
@@ -146,7 +147,8 @@ def _gpu_cap(key: str, gpus: int, qos: Qos, groups: Sequence[NodeGroup]) -> dict
         shapes = [group.shape for group in with_gpus(groups)]
         if not shapes:
             raise ValueError(
-                f"{key}.cpus_follow_gpus needs nodes with GPUs, and no queue has any; leave it out"
+                f"{key}.cpus_follow_gpus needs nodes with GPUs, and no queue of its partitions "
+                "has any; leave it out"
             )
         cap["cpu"] = gpus * max(shape.cpus_per_gpu for shape in shapes)
         cap["mem"] = gpus * max(shape.memory_per_gpu_mib for shape in shapes)
@@ -173,6 +175,17 @@ def partition_groups(partition: Partition, groups: Iterable[NodeGroup]) -> list[
     return [g for g in groups if not partition.queues or g.name in partition.queues]
 
 
+def qos_groups(policy: SlurmPolicy, name: str, groups: Sequence[NodeGroup]) -> list[NodeGroup]:
+    """Return the groups whose nodes jobs under a QOS may be on: those of its partitions.
+
+    A QOS that no partition has is one of jobs anywhere.
+    """
+    partitions = [partition for partition in policy.partitions.values() if partition.qos == name]
+    if not partitions:
+        return list(groups)
+    return [g for g in groups if any(g in partition_groups(p, groups) for p in partitions)]
+
+
 def _account(name: str, account: Account) -> AccountEntry:
     settings = {"Fairshare": str(account.fairshare)}
     if account.qos:
@@ -185,11 +198,15 @@ def _account(name: str, account: Account) -> AccountEntry:
         settings["GrpTRESMins"] = tres({"gres/gpu": account.gpu_minutes})
     return {
         "parent": account.parent or "root",
-        # slurmdbd keeps both in lower case.
-        "description": account.description.lower(),
-        "organization": (account.organization or name).lower(),
+        "description": _lower(account.description),
+        "organization": _lower(account.organization or name),
         "settings": settings,
     }
+
+
+def _lower(text: str) -> str:
+    # slurmdbd keeps it in lower case, where it is of the letters A to Z: "École" stays.
+    return "".join(letter.lower() if letter.isascii() else letter for letter in text)
 
 
 def _user(user: User) -> UserEntry:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from ..facts.parallelcluster import SLURM_VERSION, denied_settings
@@ -104,15 +103,3 @@ def refuse_denied(setting: Mapping[str, str | int], *, database: bool) -> None:
             f"CustomSlurmSettings has {', '.join(denied)}, which ParallelCluster keeps for itself; "
             "leave it out"
         )
-
-
-_KEY = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9]*)=")
-
-
-def keys_of(slurm_conf: str) -> list[tuple[int, str]]:
-    """Return line number and key of each ``key=value`` of a slurm.conf, comments left out."""
-    return [
-        (number, key)
-        for number, line in enumerate(slurm_conf.splitlines(), start=1)
-        for key in _KEY.findall(line.split("#", 1)[0])
-    ]

@@ -8,11 +8,11 @@ from pydantic import Field
 
 from ..records import OnChange, Record
 from .texts import (
+    ExemptTime,
     NodeExpression,
     PlainText,
     QueueName,
     SlurmName,
-    SlurmTime,
     TimeLimit,
 )
 
@@ -98,7 +98,7 @@ class Qos(Record):
     """Longest time limit; the shorter of this and the partition's holds."""
     preempts: Annotated[tuple[SlurmName, ...], OnChange.LIVE] = ()
     """QOS whose jobs it may preempt; only with the scheduler's preempt_by ``qos``."""
-    preempt_exempt_time: Annotated[SlurmTime | None, OnChange.LIVE] = None
+    preempt_exempt_time: Annotated[ExemptTime | None, OnChange.LIVE] = None
     """Time a job runs before it may be preempted."""
     deny_on_limit: Annotated[bool, OnChange.LIVE] = False
     """Refuse at submit what a limit on GPUs would leave waiting for ever."""

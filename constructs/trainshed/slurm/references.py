@@ -10,9 +10,13 @@ from .texts import seconds
 
 if TYPE_CHECKING:
     from .policy import SlurmPolicy
+    from .records import Partition
 
 BUILT_IN_QOS = "normal"
 """The QOS that slurmdbd makes itself; it has no limits."""
+# A priority has 32 bits; slurmctld: "PriorityWeight values too high, job priority value may
+# overflow", every version.
+_MOST_PRIORITY = 2**32 - 1
 ROOT_ACCOUNT = "root"
 """The account above all others, which slurmdbd makes itself."""
 
@@ -57,8 +61,22 @@ def account_default_qos(policy: SlurmPolicy, account: str) -> str | None:
 def with_accounts_below(policy: SlurmPolicy, accounts: Iterable[str]) -> tuple[str, ...]:
     """Return the accounts and all those below them, sorted."""
     wanted = set(accounts)
-    below = {a for a in policy.accounts if wanted & set(ancestors(policy, a))}
-    return tuple(sorted(below | (wanted & {ROOT_ACCOUNT})))
+    if ROOT_ACCOUNT in wanted:
+        return tuple(sorted({*policy.accounts, ROOT_ACCOUNT}))
+    return tuple(sorted(a for a in policy.accounts if wanted & set(ancestors(policy, a))))
+
+
+def accounts_of(policy: SlurmPolicy, partition: Partition) -> list[str]:
+    """Return the accounts whose jobs may enter a partition."""
+    allowed = with_accounts_below(policy, partition.allow_accounts)
+    return [
+        account
+        for account in sorted(policy.accounts)
+        if (not allowed or account in allowed)
+        and (
+            not partition.allow_qos or set(partition.allow_qos) & set(account_qos(policy, account))
+        )
+    ]
 
 
 def _unknown(key: str, names: Iterable[str | None], known: Iterable[str], what: str) -> list[str]:
@@ -139,9 +157,11 @@ def _account_faults(policy: SlurmPolicy) -> Iterator[str]:
         if name in _reachable(graph, name):
             yield f"{key}.parent leads back to {name}; one account of the circle has no parent"
         allowed = account_qos(policy, name)
-        if account.default_qos is not None and account.default_qos not in allowed:
+        default = account_default_qos(policy, name)
+        if default is not None and default not in allowed:
+            inherited = "" if account.default_qos else " from the account above"
             yield (
-                f"{key}.default_qos is {account.default_qos}, which its users may not have; "
+                f"{key}.default_qos is {default}{inherited}, which its users may not have; "
                 f"use one of {', '.join(allowed)}"
             )
 
@@ -173,9 +193,10 @@ def _scheduler_faults(policy: SlurmPolicy) -> Iterator[str]:
             f"scheduler.preempt_mode is OFF while preempt_by is {scheduler.preempt_by}; "
             "use preempt_by none, or preempt_mode OFF on the partitions that are safe"
         )
-    for token in scheduler.parameters:
-        if not token or any(c in token for c in " ,\t\n"):
-            yield f"scheduler.parameters has {token!r}; write one option an entry, without blanks"
-    for resource in scheduler.tracked_resources:
-        if not resource or any(c in resource for c in " ,\t\n"):
-            yield f"scheduler.tracked_resources has {resource!r}; write one resource an entry"
+    weights = scheduler.weights
+    total = weights.partition + weights.qos + weights.fairshare + weights.age + weights.job_size
+    if total > _MOST_PRIORITY:
+        yield (
+            f"scheduler.weights are {total} together, and a job's priority ends at "
+            f"{_MOST_PRIORITY}; make all of them smaller"
+        )

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ..records import OnChange, Record
 from .records import PreemptMode
-from .texts import SlurmTime
+from .texts import ExemptTime, HalfLife, PlainPath, SchedulerParameter, SlurmTime, TrackedResource
 
 Weight = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
@@ -28,8 +28,8 @@ class Weights(Record):
     """Weight of the size of a job."""
     max_age: Annotated[SlurmTime, OnChange.LIVE] = "7-00:00:00"
     """Waiting time at which the age factor is 1."""
-    decay_half_life: Annotated[SlurmTime, OnChange.LIVE] = "7-00:00:00"
-    """Time in which past usage counts half; 00:00:00 never forgets."""
+    decay_half_life: Annotated[HalfLife, OnChange.LIVE] = "7-00:00:00"
+    """Time in which past usage counts half; ``UNLIMITED`` never forgets."""
 
 
 class Scheduler(Record):
@@ -41,7 +41,7 @@ class Scheduler(Record):
     """What decides who preempts whom: the partitions' tiers, the QOS lists, or nobody."""
     preempt_mode: Annotated[PreemptMode, OnChange.LIVE] = "REQUEUE"
     """How a job is preempted where its partition does not say."""
-    preempt_exempt_time: Annotated[SlurmTime | None, OnChange.LIVE] = None
+    preempt_exempt_time: Annotated[ExemptTime | None, OnChange.LIVE] = None
     """Time every job runs before it may be preempted."""
     send_user_signal: Annotated[bool, OnChange.LIVE] = False
     """A preempted job gets the signal of its ``--signal`` at the start of the grace time."""
@@ -64,17 +64,17 @@ class Scheduler(Record):
     """Memory a job gets for each GPU. Default: the node's share, from the instance type."""
     memory_per_cpu_mib: Annotated[int | None, Field(ge=0, le=10_000_000), OnChange.LIVE] = None
     """Memory a job without GPUs gets for each CPU. Default: the node's share; 0: all of it."""
-    parameters: Annotated[tuple[str, ...], OnChange.LIVE] = ()
+    parameters: Annotated[tuple[SchedulerParameter, ...], OnChange.LIVE] = ()
     """More SchedulerParameters, such as ``bf_continue``. Slurm ignores the ones it cannot read."""
     select: Annotated[
         Literal["CR_Core_Memory", "CR_CPU_Memory", "CR_Core", "CR_CPU"], OnChange.STOPS_FLEET
     ] = "CR_CPU_Memory"
     """What is shared out. Without memory a job may take all of a node's memory."""
-    tracked_resources: Annotated[tuple[str, ...], OnChange.LIVE] = ("gres/gpu",)
+    tracked_resources: Annotated[tuple[TrackedResource, ...], OnChange.LIVE] = ("gres/gpu",)
     """Resources in accounting beside cpu, mem, energy, node and billing."""
     usage_gatherer: Annotated[Literal["cgroup", "linux"], OnChange.DRAINS_NODES] = "cgroup"
     """Where a job's usage is read."""
-    job_completion_file: Annotated[str | None, Field(pattern=r"^/\S+$"), OnChange.LIVE] = None
+    job_completion_file: Annotated[PlainPath | None, OnChange.LIVE] = None
     """File with a line for each finished job. Default: none, the database has them."""
     confine_devices: Annotated[bool, OnChange.DRAINS_NODES] = True
     """A job sees its own GPUs only."""
@@ -84,7 +84,7 @@ class Scheduler(Record):
     """A job runs on its own cores only."""
     return_to_service: Annotated[Literal[0, 1, 2], OnChange.LIVE] = 2
     """When a node that was down comes back by itself: 0 never, 1 if it was lost, 2 always."""
-    mail_program: Annotated[str | None, Field(pattern=r"^/\S+$"), OnChange.LIVE] = "/bin/true"
+    mail_program: Annotated[PlainPath | None, OnChange.LIVE] = "/bin/true"
     """What ``--mail-user`` runs. Default: nothing is sent; None is Slurm's /bin/mail."""
     accounting_first: Annotated[bool, OnChange.LIVE] = True
     """QOS, accounts and users are in the database before slurmctld reads the partitions."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from .nodes import NodeGroup
 from .policy import SlurmPolicy
@@ -22,7 +22,7 @@ def policy_table(policy: SlurmPolicy, groups: Sequence[NodeGroup] = ()) -> str:
         _partition(policy, name, policy.partitions[name], groups)
         for name in partition_order(policy)
     ]
-    qos = [_qos(name, policy.qos[name]) for name in sorted(policy.qos)]
+    qos = [_qos(policy, name, policy.qos[name]) for name in sorted(policy.qos)]
     accounts = [_account(policy, name, policy.accounts[name]) for name in sorted(policy.accounts)]
     return "\n".join(
         [
@@ -36,13 +36,14 @@ def policy_table(policy: SlurmPolicy, groups: Sequence[NodeGroup] = ()) -> str:
             "## Limits",
             "",
             *_table(
-                "QOS|running jobs a user|submitted|GPUs a job|user|account|all|GPU hours a job",
+                "QOS|running jobs a user|submitted|GPUs a job|user|account|all|GPU hours a job"
+                "|besides",
                 qos,
             ),
             "",
             "## Accounts",
             "",
-            *_table("account|description|below|share|QOS|default|GPUs|users", accounts),
+            *_table("account|description|below|share|QOS|default|GPUs|users|GPU hours", accounts),
             "",
         ]
     )
@@ -63,10 +64,12 @@ def _partition(
         for other in partition_order(policy)
         if policy.partitions[other].priority_tier > partition.priority_tier
     ]
-    by_partition = policy.scheduler.preempt_by == "partition_prio"
-    preempted = ", ".join(above) if by_partition and mode != "OFF" else ""
+    preempt_by = policy.scheduler.preempt_by
+    preempted = ", ".join(above) if preempt_by == "partition_prio" and mode != "OFF" else ""
     if preempted:
         preempted += f" ({mode.lower()}, {partition.grace_seconds} s grace)"
+    elif preempt_by == "qos":
+        preempted = f"QOS, see below ({policy.scheduler.preempt_mode.lower()})"
     return [
         f"{name} (default)" if partition.default else name,
         nodes,
@@ -83,7 +86,31 @@ def _accounts(policy: SlurmPolicy, partition: Partition) -> str:
     return ", ".join(with_accounts_below(policy, partition.allow_accounts)) or "all"
 
 
-def _qos(name: str, qos: Qos) -> list[str]:
+# Limits that few policies have: one column has them all.
+_BESIDES = {
+    "max_jobs_per_account": "{} running jobs an account",
+    "max_submit_jobs_per_account": "{} submitted an account",
+    "group_jobs": "{} running jobs of all",
+    "min_gpus_per_job": "at least {} GPUs a job",
+    "max_time": "{} a job",
+    "preempt_exempt_time": "not preempted for {}",
+}
+
+
+def _besides(policy: SlurmPolicy, qos: Qos) -> str:
+    said = [
+        text.format(f"{value:,}" if isinstance(value, int) else value)
+        for key, text in _BESIDES.items()
+        if (value := getattr(qos, key)) is not None
+    ]
+    if qos.group_gpu_minutes is not None:
+        said.append(f"{qos.group_gpu_minutes // 60:,} GPU hours of all")
+    if qos.preempts and policy.scheduler.preempt_by == "qos":
+        said.append(f"preempts {', '.join(qos.preempts)}")
+    return "; ".join(said)
+
+
+def _qos(policy: SlurmPolicy, name: str, qos: Qos) -> list[str]:
     minutes = qos.gpu_minutes_per_job
     return [
         name,
@@ -94,6 +121,7 @@ def _qos(name: str, qos: Qos) -> list[str]:
         _limit(qos.gpus_per_account),
         _limit(qos.group_gpus),
         _limit(None if minutes is None else minutes // 60),
+        _besides(policy, qos),
     ]
 
 
@@ -108,6 +136,7 @@ def _account(policy: SlurmPolicy, name: str, account: Account) -> list[str]:
         account_default_qos(policy, name) or "",
         _limit(account.gpus),
         str(users),
+        _limit(None if account.gpu_minutes is None else account.gpu_minutes // 60),
     ]
 
 
@@ -115,7 +144,9 @@ def _limit(value: int | None) -> str:
     return "" if value is None else f"{value:,}"
 
 
-def _table(head: str, rows: Iterable[Sequence[str]]) -> list[str]:
+def _table(head: str, rows: Sequence[Sequence[str]]) -> list[str]:
     columns = head.split("|")
+    if not any(row[-1] for row in rows):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
     lines = [columns, ["---"] * len(columns), *rows]
     return [f"| {' | '.join(cells)} |" for cells in lines]

@@ -68,6 +68,25 @@ def _time_limit(value: str) -> str:
     return value
 
 
+def _exempt_time(value: str) -> str:
+    # slurm.conf(5), PreemptExemptTime: -1, which UNLIMITED is, is no such time.
+    if seconds(value) is None:
+        raise ValueError(
+            f"{value!r} is to Slurm that there is no such time, and jobs are preempted at once; "
+            "write a time, or preempt_mode OFF on the partitions that are safe"
+        )
+    return value
+
+
+def _half_life(value: str) -> str:
+    # slurmctld, every version: "You have to either have PriorityDecayHalfLife != 0 or ...", fatal.
+    if seconds(value) == 0:
+        raise ValueError(
+            f"{value!r} stops slurmctld; write UNLIMITED for usage that is never forgotten"
+        )
+    return value
+
+
 def _name(value: str) -> str:
     # slurmdbd lowers the names of accounts and QOS; a comma, a blank or "=" splits Slurm's lines.
     if not re.fullmatch(r"[a-z][a-z0-9_.-]{0,39}", value):
@@ -100,17 +119,60 @@ def _user_name(value: str) -> str:
 
 def _plain_text(value: str) -> str:
     # sacctmgr prints columns between bars and keeps quotes as part of a value.
-    if not re.fullmatch(r"[^|\"'\\\n\t,=:]{1,200}", value):
+    # 26.05 leaves blanks at the ends out.
+    plain = re.fullmatch(r"[^|\"'\\,=:]{1,200}", value) and value.isprintable()
+    if not plain or value != value.strip():
         raise ValueError(
-            f"{value!r} is not a plain description; leave out | \" ' \\ , = : and line ends, "
-            "and stay below 201 characters"
+            f"{value!r} is not a plain description; leave out | \" ' \\ , = :, blanks at its ends "
+            "and what does not print, and stay below 201 characters"
         )
     return value
 
 
 def _node_expression(value: str) -> str:
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_.\[\],-]*", value):
+    ranges = re.findall(r"(\d+)-(\d+)(?=[,\]])", value)
+    if not _NODES.fullmatch(value) or any(int(low) > int(high) for low, high in ranges):
         raise ValueError(f"{value!r} is not a Slurm node expression, such as compute-st-gpu-[1-4]")
+    return value
+
+
+_RANGES = r"\[\d{1,6}(?:-\d{1,6})?(?:,\d{1,6}(?:-\d{1,6})?)*\]"
+_NODE = rf"[A-Za-z][A-Za-z0-9_.-]*(?:{_RANGES}[A-Za-z0-9_.-]*)?"
+_NODES = re.compile(rf"{_NODE}(?:,{_NODE})*", re.ASCII)
+
+
+def _scheduler_parameter(value: str) -> str:
+    # A blank, a comma or "#" ends the line of slurm.conf or the option.
+    if not re.fullmatch(r"[A-Za-z_]+(=[A-Za-z0-9_.:+-]+)?", value):
+        raise ValueError(
+            f"{value!r} is not one option of SchedulerParameters; write an entry for each, such as "
+            "bf_continue or bf_window=1440"
+        )
+    return value
+
+
+def _tracked_resource(value: str) -> str:
+    if not re.fullmatch(_RESOURCE, value):
+        raise ValueError(
+            f"{value!r} is not a resource of accounting; use gres/gpu, or another of gres/, bb/, "
+            "fs/, ic/ and license/ with its name"
+        )
+    return value
+
+
+# slurm.conf(5) of Slurm 24.11, AccountingStorageTRES, read 2026-11-30.
+_RESOURCE = (
+    r"cpu|mem|energy|node|billing|pages|vmem|fs/(disk|lustre)|ic/ofed"
+    r"|(gres|bb|license)/[A-Za-z0-9_.:-]+"
+)
+
+
+def _plain_path(value: str) -> str:
+    if not re.fullmatch(r"/[A-Za-z0-9_./+-]+", value):
+        raise ValueError(
+            f"{value!r} is not a path that slurm.conf takes; use one of A-Z a-z 0-9 _ . / + - from "
+            "the root on, such as /usr/bin/mail"
+        )
     return value
 
 
@@ -118,11 +180,18 @@ SlurmTime = Annotated[str, BeforeValidator(_quoted), AfterValidator(_time)]
 """A time, ``[D-]HH:MM:SS`` or ``UNLIMITED``; in quotes in YAML."""
 TimeLimit = Annotated[str, BeforeValidator(_quoted), AfterValidator(_time_limit)]
 """Whole minutes above zero, ``[D-]HH:MM:SS`` or ``UNLIMITED``; in quotes in YAML."""
+ExemptTime = Annotated[str, BeforeValidator(_quoted), AfterValidator(_exempt_time)]
+"""A time that ends, ``[D-]HH:MM:SS``; in quotes in YAML."""
+HalfLife = Annotated[str, BeforeValidator(_quoted), AfterValidator(_half_life)]
+"""A time above zero, ``[D-]HH:MM:SS`` or ``UNLIMITED``; in quotes in YAML."""
 SlurmName = Annotated[str, AfterValidator(_name)]
 """The name of an account or a QOS."""
 PartitionName = Annotated[str, AfterValidator(_partition_name)]
 UserName = Annotated[str, AfterValidator(_user_name)]
 PlainText = Annotated[str, AfterValidator(_plain_text)]
 NodeExpression = Annotated[str, AfterValidator(_node_expression)]
+SchedulerParameter = Annotated[str, AfterValidator(_scheduler_parameter)]
+TrackedResource = Annotated[str, AfterValidator(_tracked_resource)]
+PlainPath = Annotated[str, AfterValidator(_plain_path)]
 QueueName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,24}$")]
 """The name of a queue: the node set ``<queue>_nodes`` and the feature of its nodes."""

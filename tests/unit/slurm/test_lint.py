@@ -146,12 +146,73 @@ CHANGES: dict[str, tuple[str, str, dict[str, Any]]] = {
         "partitions.debug.nodes",
         {"partitions": {"debug": {"nodes": 17}}},
     ),
+    "no default QOS": (
+        "no-default-qos",
+        "accounts.general.default_qos",
+        {"accounts": {"general": {"qos": ["member_qos", "debug_qos"], "default_qos": None}}},
+    ),
+    "account of ParallelCluster": (
+        "account-of-parallelcluster",
+        "accounts.pcdefault",
+        {
+            "accounts": {
+                "pcdefault": {"description": "x", "qos": ["member_qos"], "parent": "general"}
+            }
+        },
+    ),
+    "open tier by way of the root": (
+        "tier-open-to-all",
+        "partitions.exclusive.allow_accounts",
+        {"partitions": {"exclusive": {"allow_accounts": ["root"]}}},
+    ),
+    "uid of the image's user": (
+        "system-uid",
+        "users.kim.uid",
+        {"users": {"kim": {"account": "general", "uid": 1000}}},
+    ),
+    "user of a daemon": (
+        "system-user",
+        "users.systemd-network",
+        {"users": {"systemd-network": {"account": "general"}}},
+    ),
+    "preempts by tier": (
+        "preemption-without-effect",
+        "qos.exclusive_qos.preempts",
+        {"qos": {"exclusive_qos": {"preempts": ["debug_qos"]}}},
+    ),
+    "preempts of a partition's QOS": (
+        "preemption-without-effect",
+        "qos.exclusive_qos.preempts",
+        {
+            "scheduler": {"preempt_by": "qos"},
+            "qos": {"exclusive_qos": {"preempts": ["debug_qos"]}},
+        },
+    ),
+    "T8 preemption by QOS": (
+        "no-grace",
+        "qos.exclusive_qos.preempts",
+        {
+            "scheduler": {"preempt_by": "qos"},
+            "qos": {"exclusive_qos": {"preempts": ["debug_qos"]}},
+        },
+    ),
+    "grace of a partition under preemption by QOS": (
+        "preemption-without-effect",
+        "partitions.normal.grace_seconds",
+        {"scheduler": {"preempt_by": "qos"}},
+    ),
+    "priority of a partition's QOS": (
+        "qos-priority-without-effect",
+        "qos.priority_qos.priority",
+        {"scheduler": {"weights": {"qos": 10_000}}},
+    ),
     "redefined": (
         "native-partition-redefined",
         "partitions.compute",
         {
             "partitions": {
-                "compute": {"default_time": "01:00:00", "qos": "debug_qos", "nodes": None}
+                "compute": {"default_time": "01:00:00", "qos": "debug_qos", "nodes": None},
+                "debug": {"nodes": None},
             }
         },
     ),
@@ -162,48 +223,7 @@ CHANGES: dict[str, tuple[str, str, dict[str, Any]]] = {
 def test_one_change_of_the_hardened_preset_has_the_finding(
     rule: str, key: str, over: dict[str, Any]
 ) -> None:
-    if rule == "native-partition-redefined":
-        over["partitions"]["debug"] = {"nodes": None}
     assert key in [finding.key for finding in of(rule, lint(hardened(**over), [COMPUTE]))]
-
-
-def test_t11_keys_that_parallelcluster_keeps_are_found_in_an_included_file() -> None:
-    found = of("managed-keys", lint(HARDENED, [COMPUTE], include=SEED_INCLUDE))
-    assert [finding.message for finding in found] == [
-        f"include line {line}: {key} is ParallelCluster's own; a second value breaks scaling or "
-        "accounting; leave the line out [managed-keys]"
-        for line, key in (
-            (6, "JobAcctGatherType"),
-            (24, "AccountingStorageType"),
-            (25, "AccountingStorageHost"),
-            (26, "AccountingStoragePort"),
-        )
-    ]
-
-
-def test_t11_without_a_database_the_accounting_lines_are_the_policys_own() -> None:
-    assert not of("managed-keys", lint(HARDENED, include=SEED_INCLUDE, database=False))
-
-
-@pytest.mark.parametrize(
-    "line", ["Prolog=/x", "PROLOG=/x", "  taskplugin=task/none", "A=1 Epilog=x"]
-)
-def test_a_denied_key_is_found_in_any_case_and_place(line: str) -> None:
-    assert of("managed-keys", lint(HARDENED, include=line))
-    assert not of("managed-keys", lint(HARDENED, include=f"# {line}"))
-    assert not of("managed-keys", lint(HARDENED, include=line, parallelcluster=False))
-
-
-def test_an_included_partition_with_the_name_of_a_queue_is_found() -> None:
-    include = "PartitionName=fast Nodes=ALL\nPartitionName=compute Nodes=ALL"
-    found = of("native-partition-redefined", lint(HARDENED, [COMPUTE], include=include))
-    assert [finding.key for finding in found] == ["include line 2"]
-
-
-def test_a_key_that_stands_twice_in_an_included_file_is_found() -> None:
-    include = "KillWait=30\nPartitionName=a\nPartitionName=b\nkillwait=60"
-    found = of("written-twice", lint(HARDENED, include=include))
-    assert [finding.key for finding in found] == ["include killwait"]
 
 
 def test_errors_come_before_warnings_and_notes() -> None:
@@ -211,12 +231,50 @@ def test_errors_come_before_warnings_and_notes() -> None:
     assert severities == sorted(severities, key=["error", "warning", "note"].index)
 
 
+WARNINGS = {
+    *("preempt-mode-without-effect", "no-grace", "signal-after-grace", "tiers-equal"),
+    *(
+        "fairshare-cannot-matter",
+        "no-ageing",
+        "qos-priority-without-effect",
+        "preemption-without-effect",
+    ),
+    *("cpus-uncapped", "limit-never-binds", "no-default-time", "usage-from-proc"),
+    *("return-to-service", "completion-file", "unknown-scheduler-parameter", "written-twice"),
+}
+BOTH = {
+    "limit-never-binds",
+    "gpu-defaults-do-not-fit",
+    "memory-not-shared",
+    "not-confined",
+    "limit-stops-all",
+}
+NOTES = {"mail-program"}
+
+
+def test_a_policy_with_a_hole_is_refused_and_one_with_a_surprise_is_not() -> None:
+    severities: dict[str, set[str]] = {}
+    policies = [SEED, *(hardened(**over) for rule, _, over in CHANGES.values() if rule not in BOTH)]
+    include = SEED_INCLUDE + "\nKillWait=1\nKillWait=2\nInclude more.conf"
+    for policy in policies:
+        for finding in lint(policy, [COMPUTE], include=include):
+            severities.setdefault(finding.rule, set()).add(finding.severity)
+    for rule, found in severities.items():
+        if rule not in BOTH:
+            expected = "warning" if rule in WARNINGS else "note" if rule in NOTES else "error"
+            assert found == {expected}, rule
+
+
 def test_every_rule_was_seen_to_fire() -> None:
     fired = {
-        f.rule for f in lint(SEED, [COMPUTE], include=SEED_INCLUDE + "\nKillWait=1\nKillWait=2")
+        f.rule
+        for f in lint(
+            SEED, [COMPUTE], include=SEED_INCLUDE + "\nKillWait=1\nKillWait=2\nInclude more.conf"
+        )
     }
+    fired.add("limit-stops-all")  # test_lint_bounds.py
     fired |= {rule for rule, _, _ in CHANGES.values()}
-    assert len(RULES) == 36
+    assert len(RULES) == 43
     assert {rule.__name__.replace("_", "-") for rule in RULES} == fired
 
 

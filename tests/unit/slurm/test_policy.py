@@ -243,7 +243,8 @@ def test_every_name_that_refers_to_nothing_is_refused_at_once() -> None:
         ),
         (
             {"scheduler": {"parameters": ["a,b"]}},
-            "scheduler.parameters: has 'a,b'; write one option an entry, without blanks",
+            "'a,b' is not one option of SchedulerParameters; write an entry for each, such as "
+            "bf_continue or bf_window=1440",
         ),
         ({"preset": "kiat"}, "preset is 'kiat'; use one of kait-hardened, kait-seed"),
     ],

@@ -240,7 +240,7 @@ def test_a_cap_that_follows_gpus_needs_some() -> None:
     cpu_only = NodeGroup("cpu", NodeShape(48, 196_608, 1, 24, 2), 2)
     with pytest.raises(
         ValueError,
-        match=r"qos\.normal_qos\.cpus_follow_gpus needs nodes with GPUs, and no queue has any",
+        match=r"qos\.normal_qos\.cpus_follow_gpus needs nodes with GPUs, and no queue of its",
     ):
         accounting_document(HARDENED, [cpu_only], cluster="kait")
 

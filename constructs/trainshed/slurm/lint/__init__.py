@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from ..nodes import NodeGroup
 from ..policy import SlurmPolicy
-from . import access, cluster, include, limits, preemption
+from . import access, bounds, cluster, include, limits, preemption
 from .finding import Finding, Rule, Severity, Subject
 
 RULES: tuple[Rule, ...] = (
     *access.RULES,
     *limits.RULES,
+    *bounds.RULES,
     *preemption.RULES,
     *cluster.RULES,
     *include.RULES,

@@ -4,20 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..accounting import PARALLELCLUSTER_ACCOUNT
 from ..records import Qos
 from ..references import (
     BUILT_IN_QOS,
+    ROOT_ACCOUNT,
     account_default_qos,
     account_qos,
+    accounts_of,
     with_accounts_below,
 )
 from .finding import Finding, Subject
 
-# Accounts that operating system images and packages make.
+# Accounts that operating system images and packages make: base-passwd of Debian 12 and Ubuntu
+# 24.04, setup of RHEL 9, and those of AWS's images and of ParallelCluster; read 2026-11-30.
 _SYSTEM_USER_NAMES = """
-root admin centos debian ec2-user fedora munge mysql nobody rocky slurm ssm-user ubuntu
+_apt _chrony adm admin backup bin centos chrony daemon dbus dcv debian ec2-user fedora ftp games
+gnats halt irc landscape list lp mail man messagebus munge mysql news nobody ntp nvidia-persistenced
+operator pcluster-admin pcluster-scheduler-plugin pollinate polkitd postfix proxy root rocky rpc
+rpcuser shutdown slurm sshd ssm-user sssd sync sys syslog tcpdump tss ubuntu usbmux uucp uuidd
+www-data
 """
 _SYSTEM_USERS = frozenset(_SYSTEM_USER_NAMES.split())
+_SYSTEM_UIDS = {
+    1000: "that of the image's own user, ubuntu or ec2-user",
+    65534: "that of nobody",
+    65535: "no user in 16 bits",
+}
 
 
 def qos_must_be_typed(subject: Subject) -> Iterator[Finding]:
@@ -87,19 +100,29 @@ def built_in_qos(subject: Subject) -> Iterator[Finding]:
             )
 
 
+def no_default_qos(subject: Subject) -> Iterator[Finding]:
+    """A job that names no QOS has Slurm's own, which its account may not have."""
+    policy = subject.policy
+    for name in sorted(policy.accounts):
+        allowed = account_qos(policy, name)
+        # Slurm takes an only one by itself.
+        several = len(set(allowed)) > 1 and BUILT_IN_QOS not in allowed
+        if several and account_default_qos(policy, name) is None:
+            yield Finding(
+                "no-default-qos",
+                "error",
+                f"accounts.{name}.default_qos",
+                f"a job without --qos asks for Slurm's own QOS {BUILT_IN_QOS}, which its users may "
+                "not have, and is refused",
+                f"use one of {', '.join(allowed)}",
+            )
+
+
 def partition_nobody_may_use(subject: Subject) -> Iterator[Finding]:
     """A partition that no account of the policy can submit to."""
     policy = subject.policy
     for name, partition in subject.open_partitions():
-        allowed = with_accounts_below(policy, partition.allow_accounts)
-        if not any(
-            (not allowed or account in allowed)
-            and (
-                not partition.allow_qos
-                or set(partition.allow_qos) & set(account_qos(policy, account))
-            )
-            for account in policy.accounts
-        ):
+        if not accounts_of(policy, partition):
             yield Finding(
                 "partition-nobody-may-use",
                 "error",
@@ -109,11 +132,25 @@ def partition_nobody_may_use(subject: Subject) -> Iterator[Finding]:
             )
 
 
+def account_of_parallelcluster(subject: Subject) -> Iterator[Finding]:
+    """ParallelCluster's own account, which its head node makes again at every start."""
+    if subject.parallelcluster and PARALLELCLUSTER_ACCOUNT in subject.policy.accounts:
+        yield Finding(
+            "account-of-parallelcluster",
+            "error",
+            f"accounts.{PARALLELCLUSTER_ACCOUNT}",
+            "ParallelCluster makes this account for itself, with its own users as administrators, "
+            "who then have what the policy gives it",
+            "take another name",
+        )
+
+
 def tier_open_to_all(subject: Subject) -> Iterator[Finding]:
     """A partition that preempts others and that everybody may use."""
     for name, partition in subject.open_partitions():
         victims = [n for n, _ in subject.open_partitions() if name in subject.preemptors(n)]
-        if victims and not partition.allow_accounts and not partition.allow_qos:
+        everybody = not partition.allow_accounts or ROOT_ACCOUNT in partition.allow_accounts
+        if victims and everybody and not partition.allow_qos:
             yield Finding(
                 "tier-open-to-all",
                 "error",
@@ -135,7 +172,7 @@ def limited(qos: Qos) -> bool:
 def system_user(subject: Subject) -> Iterator[Finding]:
     """T12d: an account of the operating system is no user of the cluster."""
     for name in sorted(subject.policy.users):
-        if name in _SYSTEM_USERS:
+        if name in _SYSTEM_USERS or name.startswith("systemd-"):
             yield Finding(
                 "system-user",
                 "error",
@@ -145,12 +182,29 @@ def system_user(subject: Subject) -> Iterator[Finding]:
             )
 
 
+def system_uid(subject: Subject) -> Iterator[Finding]:
+    """A node cannot make a user whose uid the image has given already."""
+    for name, user in sorted(subject.policy.users.items()):
+        owner = _SYSTEM_UIDS.get(user.uid or 0)
+        if owner is not None:
+            yield Finding(
+                "system-uid",
+                "error",
+                f"users.{name}.uid",
+                f"{user.uid} is {owner}, and a node that is to make {name} does not boot",
+                "use another one, such as 2001",
+            )
+
+
 RULES = (
     qos_must_be_typed,
     limits_of_two_qos,
     native_partition_open,
     built_in_qos,
+    no_default_qos,
     partition_nobody_may_use,
+    account_of_parallelcluster,
     tier_open_to_all,
     system_user,
+    system_uid,
 )

@@ -7,99 +7,60 @@ from collections.abc import Iterator
 from ..accounting import partition_groups
 from ..policy import SlurmPolicy
 from ..records import Partition, Qos
-from ..texts import seconds
+from ..references import accounts_of, ancestors
 from .finding import Finding, Subject
 
 
 def no_gpu_cap(subject: Subject) -> Iterator[Finding]:
     """T4: limits on the number of jobs do not limit GPUs."""
+    policy = subject.policy
     for name, partition in subject.open_partitions():
-        uncapped = [n for n, qos in _qos_of(subject.policy, partition) if not _caps_gpus(qos)]
-        if uncapped and partition.nodes is None:
+        if partition.nodes is not None or _accounts_cap_gpus(policy, partition):
+            continue
+        has_qos = bool(partition.qos or partition.allow_qos)
+        uncapped = [n for n, qos in _qos_of(policy, partition) if not _caps_gpus(qos)]
+        if uncapped or not has_qos:
             yield Finding(
                 "no-gpu-cap",
-                "error",
-                f"qos.{uncapped[0]}",
+                # Without any QOS it promises no limit, as a laboratory of its own may want.
+                "error" if has_qos else "warning",
+                f"qos.{uncapped[0]}" if has_qos else f"partitions.{name}.qos",
                 f"one job in partition {name} may take every GPU for {partition.max_time}",
-                "set gpus_per_user, gpus_per_job, gpus_per_account or gpu_minutes_per_job",
+                "set gpus_per_user, gpus_per_job, gpus_per_account or gpu_minutes_per_job"
+                if has_qos
+                else "give it a qos with a cap on GPUs",
             )
+
+
+def _accounts_cap_gpus(policy: SlurmPolicy, partition: Partition) -> bool:
+    accounts = accounts_of(policy, partition)
+    return bool(accounts) and all(
+        any(policy.accounts[above].gpus is not None for above in ancestors(policy, account))
+        for account in accounts
+    )
 
 
 def cpus_uncapped(subject: Subject) -> Iterator[Finding]:
     """T9: CPUs and memory per GPU are defaults, not caps."""
     for name, partition in subject.open_partitions():
+        if partition.whole_node:
+            continue
+        has_qos = bool(partition.qos or partition.allow_qos)
         open_ended = [
             n for n, qos in _qos_of(subject.policy, partition) if not qos.cpus_follow_gpus
         ]
-        if open_ended and not partition.whole_node:
+        if open_ended or not has_qos:
+            key = f"qos.{open_ended[0]}.cpus_follow_gpus" if has_qos else f"partitions.{name}.qos"
             yield Finding(
                 "cpus-uncapped",
                 "warning",
-                f"qos.{open_ended[0]}.cpus_follow_gpus",
+                key,
                 f"a job with one GPU in partition {name} may take all CPUs and memory of its node "
                 "and leave the other GPUs idle",
-                "set it to true, with a cap on GPUs",
+                "set it to true, with a cap on GPUs"
+                if has_qos
+                else "give it a qos with cpus_follow_gpus and a cap on GPUs",
             )
-
-
-def limit_never_binds(subject: Subject) -> Iterator[Finding]:
-    """A limit that another limit of the same policy always reaches first."""
-    policy = subject.policy
-    for name, qos in sorted(policy.qos.items()):
-        for key, value, other, bound in (
-            (
-                "max_jobs_per_user",
-                qos.max_jobs_per_user,
-                "max_submit_jobs_per_user",
-                qos.max_submit_jobs_per_user,
-            ),
-            (
-                "max_jobs_per_account",
-                qos.max_jobs_per_account,
-                "max_submit_jobs_per_account",
-                qos.max_submit_jobs_per_account,
-            ),
-            ("gpus_per_user", qos.gpus_per_user, "gpus_per_account", qos.gpus_per_account),
-            ("gpus_per_account", qos.gpus_per_account, "group_gpus", qos.group_gpus),
-            ("gpus_per_job", qos.gpus_per_job, "gpus_per_user", qos.gpus_per_user),
-        ):
-            if value is not None and bound is not None and value > bound:
-                yield Finding(
-                    "limit-never-binds",
-                    "warning",
-                    f"qos.{name}.{key}",
-                    f"{value} is never reached, {other} is {bound}",
-                    f"use {bound} or less, or leave {key} out",
-                )
-        yield from _minutes_never_bind(policy, name, qos)
-    for name, partition in subject.open_partitions():
-        have = sum(group.count for group in partition_groups(partition, subject.groups))
-        if partition.nodes is not None and 0 < have < partition.nodes:
-            yield Finding(
-                "limit-never-binds",
-                "warning",
-                f"partitions.{name}.nodes",
-                f"{partition.nodes} is never reached, its queues have {have} nodes",
-                f"use {have} or less, or leave nodes out",
-            )
-
-
-def _minutes_never_bind(policy: SlurmPolicy, name: str, qos: Qos) -> Iterator[Finding]:
-    gpus = qos.gpus_per_job if qos.gpus_per_job is not None else qos.gpus_per_user
-    times = [seconds(p.max_time) for p in policy.partitions.values() if p.qos == name]
-    longest = max((t or 0 for t in times), default=0)
-    if gpus is None or qos.gpu_minutes_per_job is None or not longest or None in times:
-        return
-    most = gpus * longest // 60
-    if qos.gpu_minutes_per_job >= most:
-        yield Finding(
-            "limit-never-binds",
-            "warning",
-            f"qos.{name}.gpu_minutes_per_job",
-            f"{qos.gpu_minutes_per_job} is never exceeded, {gpus} GPUs for the partition's "
-            f"max_time are {most}",
-            f"use less than {most}, or leave it out",
-        )
 
 
 def no_default_time(subject: Subject) -> Iterator[Finding]:
@@ -183,7 +144,6 @@ def _caps_gpus(qos: Qos) -> bool:
 RULES = (
     no_gpu_cap,
     cpus_uncapped,
-    limit_never_binds,
     no_default_time,
     nodes_by_name,
     unreachable_nodes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..references import account_qos
 from ..texts import seconds
 from .finding import Finding, Subject
 
@@ -26,6 +27,39 @@ def preempt_mode_without_effect(subject: Subject) -> Iterator[Finding]:
                 "it gives no privilege",
                 "use OFF; the tiers decide who preempts whom",
             )
+
+
+def preemption_without_effect(subject: Subject) -> Iterator[Finding]:
+    """Finding 7: what is written for another way to preempt than the policy's is not looked at."""
+    policy = subject.policy
+    by_qos = policy.scheduler.preempt_by == "qos"
+    own = {qos for account in policy.accounts for qos in account_qos(policy, account)}
+    for name, qos in sorted(policy.qos.items()):
+        if qos.preempts and not by_qos:
+            yield _without_effect(
+                f"qos.{name}.preempts",
+                f"preempt_by is {policy.scheduler.preempt_by}: its jobs preempt nobody by it",
+                "use preempt_by qos, or leave it out",
+            )
+        elif qos.preempts and policy.accounts and not ({name} & own and {*qos.preempts} & own):
+            yield _without_effect(
+                f"qos.{name}.preempts",
+                "a job's own QOS counts here and not its partition's, and no account has both "
+                f"{name} and one of {', '.join(qos.preempts)} to give to jobs",
+                "add them to the qos of accounts",
+            )
+    for name, partition in sorted(policy.partitions.items()) if by_qos else []:
+        for key in ("preempt_mode", "grace_seconds"):
+            if getattr(partition, key):
+                yield _without_effect(
+                    f"partitions.{name}.{key}",
+                    "preempt_by is qos, which looks at the QOS of the jobs alone",
+                    "leave it out, or use preempt_by partition_prio",
+                )
+
+
+def _without_effect(key: str, consequence: str, fix: str) -> Finding:
+    return Finding("preemption-without-effect", "warning", key, consequence, fix)
 
 
 def interactive_preempted(subject: Subject) -> Iterator[Finding]:
@@ -56,6 +90,16 @@ def no_grace(subject: Subject) -> Iterator[Finding]:
                 f"a preempted job has {scheduler.kill_wait_seconds} s from SIGTERM to SIGKILL; "
                 f"unkillable_timeout_seconds {scheduler.unkillable_timeout_seconds} gives it none",
                 "set the time that writing a checkpoint takes",
+            )
+    for name, qos in sorted(subject.policy.qos.items()) if scheduler.preempt_by == "qos" else []:
+        if qos.preempts:
+            yield Finding(
+                "no-grace",
+                "warning",
+                f"qos.{name}.preempts",
+                f"a preempted job has {scheduler.kill_wait_seconds} s from SIGTERM to SIGKILL; the "
+                "grace time is the partition's, which counts under preempt_by partition_prio alone",
+                "use preempt_by partition_prio, or a longer kill_wait_seconds",
             )
 
 
@@ -127,12 +171,31 @@ def no_ageing(subject: Subject) -> Iterator[Finding]:
         )
 
 
+def qos_priority_without_effect(subject: Subject) -> Iterator[Finding]:
+    """The priority of a job's own QOS counts, and that of its partition's does not."""
+    policy, weights = subject.policy, subject.policy.scheduler.weights
+    if not weights.qos or weights.qos * _MOST_TIMES_FAIRSHARE < weights.partition:
+        return
+    own = {qos for account in policy.accounts for qos in account_qos(policy, account)}
+    for name, qos in sorted(policy.qos.items()):
+        if qos.priority and name not in own:
+            yield Finding(
+                "qos-priority-without-effect",
+                "warning",
+                f"qos.{name}.priority",
+                "a job's own QOS counts here and not its partition's, and no account has this one",
+                "use priority_job_factor of the partition, or add it to the qos of accounts",
+            )
+
+
 RULES = (
     preempt_mode_without_effect,
+    preemption_without_effect,
     interactive_preempted,
     no_grace,
     signal_after_grace,
     tiers_equal,
     fairshare_cannot_matter,
     no_ageing,
+    qos_priority_without_effect,
 )
