@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +24,7 @@ class Watched:
     emulator: Emulator
     slack: SlackServer
     topic: str
+    file: Path
 
     def alarm(self, ending: str) -> str:
         """Return the name of the alarm of the stack whose logical id begins so."""
@@ -46,7 +49,7 @@ def watched(emulator: Emulator, tmp_path_factory: pytest.TempPathFactory) -> Ite
         )
         of(emulator, work, small("alerted", alerts=alerts(secret["ARN"]))).deploy()
         topic = account.outputs(emulator, "alerted-cluster")["AlertTopicArn"]
-        yield Watched(emulator, slack, topic)
+        yield Watched(emulator, slack, topic, work / "institutions" / "alerted.yaml")
 
 
 def test_an_alarm_becomes_a_message_and_its_end_mends_it(watched: Watched) -> None:
@@ -61,7 +64,27 @@ def test_an_alarm_becomes_a_message_and_its_end_mends_it(watched: Watched) -> No
 
 
 def test_a_drill_of_the_cli_arrives(watched: Watched) -> None:
-    watched.emulator.client("sns").publish(
-        TopicArn=watched.topic, Message="a plain text of a drill"
+    done = subprocess.run(
+        ["trainshed", "alert-test", str(watched.file)],
+        env=watched.emulator.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert watched.message("a plain text of a drill")
+    assert done.returncode == 0, done.stderr
+    assert f"messages sent to {watched.topic}" in done.stdout
+    wait_until(lambda: shown(watched.slack) >= DRILLED or None, "a message of each kind", 120)
+
+
+DRILLED = {
+    "a critical alarm",
+    "a composite alarm",
+    "a budget",
+    "a plain text",
+    "JSON of an unknown",
+}
+
+
+def shown(slack: SlackServer) -> set[str]:
+    """Return what of the drill is to be seen, in messages of its own or of several."""
+    return {what for what in DRILLED if f"DRILL: {what}" in slack.text()}

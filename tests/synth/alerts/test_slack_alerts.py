@@ -268,6 +268,8 @@ def test_no_secret_is_in_the_template(alerts: Alerts, stack: cdk.Stack) -> None:
     template = json.dumps(Template.from_stack(stack).to_json())
     assert "hooks.slack.com" not in template
     assert "xox" not in template
+    # It would be resolved into the environment, which whoever reads the function sees.
+    assert "resolve:secretsmanager" not in template
 
 
 def test_the_function_reads_the_routes_as_they_were_given(
