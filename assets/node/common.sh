@@ -7,10 +7,11 @@ CHANGED=no
 
 # usage: write_file PATH MODE OWNER < TEXT    a file that is as it should be keeps its time
 write_file() {
-  local path=$1 mode=$2 owner=$3 new
+  # One name, so that a boot that is killed leaves nothing that the next one does not take up.
+  local path=$1 mode=$2 owner=$3 new=$1.new
   mkdir -p "${path%/*}"
-  new=$(mktemp "${path%/*}/.new.XXXXXX")
-  cat >"$new"
+  rm -f "$new"
+  (umask 077 && cat >"$new")
   chmod "$mode" "$new"
   chown "$owner:" "$new"
   if [[ -f $path && $(stat -c '%a %U' "$path") == "${mode#0} $owner" ]] && cmp -s "$new" "$path"; then

@@ -22,8 +22,7 @@ UNIT
 #!/bin/sh
 PYTHONPATH=/opt/trainshed/current exec python3 -m keeper.recovery gate "$@"
 PROGRAM
-  timer hourly "" hourly
-  timer weekly " --weekly" "Mon 07:00 UTC"
+  "$(dirname "$0")/goodput_timers.sh"
   before=$(cat /run/trainshed/recovery-scripts 2>/dev/null || true)
   after=$(readlink /opt/trainshed/current)
   if [[ $before != "$after" ]]; then
@@ -32,33 +31,6 @@ PROGRAM
   ensure_running trainshed-recovery.service
   write_file /run/trainshed/recovery-scripts 0644 root <<<"$after"
   echo "recovery_service: running"
-}
-
-# usage: timer NAME ARGUMENT WHEN    tells the goodput at some times
-timer() {
-  local unit="trainshed-goodput-$1"
-  write_file "/etc/systemd/system/$unit.service" 0644 root <<UNIT
-[Unit]
-Description=Goodput of the last week
-
-[Service]
-Type=oneshot
-EnvironmentFile=/etc/trainshed/node.env
-Environment=PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=/opt/trainshed/current
-ExecStart=/usr/bin/python3 -m keeper.recovery goodput$2
-UNIT
-  write_file "/etc/systemd/system/$unit.timer" 0644 root <<UNIT
-[Unit]
-Description=Goodput of the last week
-
-[Timer]
-OnCalendar=$3
-
-[Install]
-WantedBy=timers.target
-UNIT
-  ensure_running "$unit.timer"
-  systemctl is-enabled --quiet "$unit.timer" || systemctl enable --quiet "$unit.timer"
 }
 
 main "$@"

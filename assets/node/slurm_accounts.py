@@ -9,7 +9,8 @@ sacctmgr calls follows the number of accounts and QOS, not of users.
 
 A cap on a resource that the database does not know yet, as gres/gpu before slurmctld's first start,
 is left for the next run. What is in the database and not in the policy is reported, and deleted
-with --delete only; what has jobs, with --delete-running only.
+with --delete only; what has jobs, with --delete-running only, which cancels them first. What other
+clusters have in the same database is neither reported nor deleted.
 
 Exit code: 0 nothing to do, or done; 1 failed; 2 there is something to do (plan, drift), or
 something was done (apply with --exit-code).
@@ -18,6 +19,7 @@ something was done (apply with --exit-code).
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fcntl
 import functools
 import itertools
@@ -26,11 +28,12 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 FORMAT = 1
 """Format of the policy document that this program reads."""
@@ -56,14 +59,21 @@ QOS_SETTINGS = {
     "GrpTRES": TRES,
     "MinTRESPerJob": TRES,
     "MaxTRESMinsPerJob": TRES,
+    "MaxTRESRunMinsPerUser": TRES,
+    "MaxTRESRunMinsPerAccount": TRES,
     "GrpTRESMins": TRES,
     "GrpTRESRunMins": TRES,
     "MaxWall": TIME,
     "GrpWall": TIME,
+    "MaxJobsAccruePerUser": NUMBER,
+    "MaxJobsAccruePerAccount": NUMBER,
+    "GrpJobsAccrue": NUMBER,
     "PreemptExemptTime": TIME,
+    "PreemptMode": TEXT,
     "Preempt": NAMES,
     "Flags": NAMES,
     "GraceTime": TIME,
+    "LimitFactor": NUMBER,
     "UsageFactor": NUMBER,
     "UsageThreshold": NUMBER,
 }
@@ -85,15 +95,26 @@ ASSOCIATION_SETTINGS = {
     "MaxJobs": NUMBER,
     "MaxSubmitJobs": NUMBER,
     "MaxWall": TIME,
+    "MaxJobsAccrue": NUMBER,
+    "GrpJobsAccrue": NUMBER,
     "Priority": NUMBER,
 }
 """Settings of an account, or of a user in one."""
 
-QOS_DEFAULTS = {"Priority": "0", "GraceTime": "0", "UsageFactor": "1"}
+QOS_DEFAULTS = {"Priority": "0", "GraceTime": "0", "UsageFactor": "1", "PreemptMode": "cluster"}
 ASSOCIATION_DEFAULTS = {"Fairshare": "1"}
 
 Settings = dict[str, str]
 Sacctmgr = Callable[..., str]
+
+# Time for a job to end: KillWait, an epilog, and the record of it on its way to the database.
+_WAIT_FOR_JOBS = 300
+
+LOCK_FILE = Path("/run/slurm_accounts.lock")
+"""Locked by a run."""
+
+# The root of the accounts: sacctmgr refuses some, and the share of nothing has no meaning.
+_NOT_OF_ROOT = ("Fairshare", "QOS", "GrpTRESMins", "GrpTRESRunMins", "GrpWall")
 
 # A call's longest argument is 128 KiB; names are 33 characters at most, with the comma.
 _MOST_NAMES = 2000
@@ -112,6 +133,7 @@ class Account:
     description: str
     organization: str
     settings: Settings = field(default_factory=dict)
+    coordinators: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -134,14 +156,26 @@ class State:
     accounts: dict[str, Account] = field(default_factory=dict)
     users: dict[str, User] = field(default_factory=dict)
     keep_accounts: frozenset[str] = frozenset()
+    root: Settings = field(default_factory=dict)
+    """Settings of the account above all others; they hold for everybody."""
+    of_partitions: set[tuple[str, str, str]] = field(default_factory=set)
+    """User, account and partition of settings that hold in one partition only."""
+    shared: bool = False
+    """Other clusters have the database too."""
+    users_elsewhere: set[str] = field(default_factory=set)
+    accounts_elsewhere: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
 class Step:
-    """One call of sacctmgr, and what it does in words."""
+    """One call of sacctmgr, and what it does in words.
+
+    ``jobs`` are scancel's words for the jobs to cancel first, which speak against the call.
+    """
 
     text: str
     arguments: tuple[str, ...]
+    jobs: tuple[str, ...] = ()
 
 
 @dataclass
@@ -151,9 +185,9 @@ class Plan:
     steps: list[Step] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
 
-    def call(self, text: str, *arguments: str) -> None:
-        """Add a call of sacctmgr."""
-        self.steps.append(Step(text, arguments))
+    def call(self, text: str, *arguments: str, jobs: Sequence[str] = ()) -> None:
+        """Add a call of sacctmgr, and the jobs to cancel before it."""
+        self.steps.append(Step(text, arguments, tuple(jobs)))
 
 
 def canonical(kind: str, text: str) -> Any:
@@ -195,8 +229,15 @@ def read_policy(document: Mapping[str, Any]) -> State:
     """Return what the database should have, from a policy document.
 
     Raises:
-        ValueError: The document has another format than this program reads.
+        ValueError: It is no document that this program reads.
     """
+    try:
+        return _read_policy(document)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"this is no policy document: {error!r}") from error
+
+
+def _read_policy(document: Mapping[str, Any]) -> State:
     if document.get("format") != FORMAT:
         raise ValueError(f"format is {document.get('format')!r}; this program reads {FORMAT}")
     state = State(document["cluster"], keep_accounts=frozenset(document["keep_accounts"]))
@@ -209,49 +250,86 @@ def read_policy(document: Mapping[str, Any]) -> State:
         own = {"Fairshare": str(entry["fairshare"])}
         accounts = {account: dict(own) for account in entry["accounts"]}
         state.users[name] = User(entry["default_account"], entry["admin"], accounts)
+    unknown = {key for each in state.qos.values() for key in each} - set(QOS_SETTINGS)
+    for account in state.accounts.values():
+        unknown |= set(account.settings) - set(ASSOCIATION_SETTINGS)
+    if unknown:
+        raise ValueError(f"this program knows no setting {', '.join(sorted(unknown))}")
     return state
 
 
 def read_database(sacctmgr: Sacctmgr, cluster: str) -> State:
-    """Return what the database has, in six calls."""
+    """Return what the database has, in six calls; in eight where other clusters share it."""
     state = State(cluster)
-    state.registered = cluster in _lines(sacctmgr("show", "cluster", "format=Cluster"))
+    clusters = _lines(sacctmgr("show", "cluster", "format=Cluster"))
+    others = sorted(set(clusters) - {cluster})
+    state.registered, state.shared = cluster in clusters, bool(others)
     for type_, name in _rows(sacctmgr("show", "tres", "format=Type,Name"), 2):
         state.tres.add(f"{type_}/{name}" if name else type_)
     columns = list(QOS_SETTINGS)
     shown = sacctmgr("show", "qos", f"format=Name,{','.join(columns)}")
     for name, *values in _rows(shown, len(columns) + 1):
         state.qos[name] = dict(itertools.zip_longest(columns, values))
-    shown = sacctmgr("show", "account", "format=Account,Organization,Description")
-    for name, organization, description in _rows(shown, 3):
+    _read_accounts_and_users(state, sacctmgr)
+    _read_associations(state, sacctmgr)
+    if others:
+        _read_other_clusters(state, sacctmgr, others)
+    return state
+
+
+def _read_accounts_and_users(state: State, sacctmgr: Sacctmgr) -> None:
+    columns = "format=Account,Coordinators,Organization,Description"
+    for name, coordinators, organization, description in _rows(
+        sacctmgr("show", "account", "WithCoordinators", columns), 4
+    ):
         if name != "root":
-            state.accounts[name] = Account("", description, organization)
+            people = _name_set(coordinators)
+            state.accounts[name] = Account("", description, organization, coordinators=people)
     for name, default, admin in _rows(
         sacctmgr("show", "user", "format=User,DefaultAccount,AdminLevel"), 3
     ):
         if name != "root":
             state.users[name] = User(default, admin)
+
+
+def _read_associations(state: State, sacctmgr: Sacctmgr) -> None:
     columns = list(ASSOCIATION_SETTINGS)
-    shown = sacctmgr(
-        "show",
-        "association",
-        "WOPLimits",
-        f"cluster={cluster}",
-        f"format=Account,User,ParentName,{','.join(columns)}",
-    )
-    for account, user, parent, *values in _rows(shown, len(columns) + 3):
+    fields = f"format=Account,User,Partition,ParentName,{','.join(columns)}"
+    shown = sacctmgr("show", "association", "WOPLimits", f"cluster={state.cluster}", fields)
+    for account, user, partition, parent, *values in _rows(shown, len(columns) + 4):
         settings = dict(itertools.zip_longest(columns, values))
-        if user:
+        if partition:
+            state.of_partitions.add((user, account, partition))
+        elif user:
             if user in state.users:
                 state.users[user].accounts[account] = settings
+        elif account == "root":
+            state.root = settings
         elif account in state.accounts:
             state.accounts[account].parent = parent
             state.accounts[account].settings = settings
-    return state
+
+
+def _read_other_clusters(state: State, sacctmgr: Sacctmgr, others: Sequence[str]) -> None:
+    """Tell what is another cluster's, and which account is the default one on this cluster."""
+    place = f"cluster={','.join(others)}"
+    for account, user in _rows(
+        sacctmgr("show", "association", "WOPLimits", place, "format=Account,User"), 2
+    ):
+        state.accounts_elsewhere.add(account)
+        if user:
+            state.users_elsewhere.add(user)
+    place = f"cluster={state.cluster}"
+    defaults = sacctmgr("show", "association", "OnlyDefaults", place, "format=User,Account")
+    for known in state.users.values():
+        known.default_account = ""
+    for name, account in _rows(defaults, 2):
+        if name in state.users:
+            state.users[name].default_account = account
 
 
 def _lines(text: str) -> list[str]:
-    return [line for line in text.splitlines() if line]
+    return [line for line in text.split("\n") if line]
 
 
 def _rows(text: str, columns: int) -> Iterator[list[str]]:
@@ -265,6 +343,7 @@ def plan(
     wanted: State,
     *,
     delete: bool = False,
+    cancel: bool = False,
     busy: Iterable[tuple[str, str]] = (),
 ) -> Plan:
     """Return the calls that bring the database to the policy.
@@ -273,19 +352,22 @@ def plan(
         current: What the database has.
         wanted: What the policy says.
         delete: Delete what the policy does not have.
-        busy: User and account of every job that keeps them from being deleted.
+        cancel: Cancel the jobs of what is deleted. False: what has jobs stays.
+        busy: User and account of every job.
     """
     made = Plan()
     if not current.registered:
-        made.call(f"register cluster {wanted.cluster}", "add", "cluster", wanted.cluster)
+        made.call(f"register cluster {wanted.cluster}", "add", "cluster", f"name={wanted.cluster}")
     known = _known_tres(current, wanted, made)
     _plan_qos(current, known, made)
     _plan_own_qos(current, known, made)
+    _plan_root(current, made)
     _plan_accounts(current, known, made)
+    _plan_coordinators(current, known, made)
     _add_associations(current, known, made)
     _plan_users(current, known, made)
     _change_associations(current, known, made)
-    _plan_deletions(current, known, made, _Deletion(delete, frozenset(busy)))
+    _plan_deletions(current, known, made, _Deletion(delete, cancel, frozenset(busy)))
     return made
 
 
@@ -317,7 +399,7 @@ def _known_tres(current: State, wanted: State, made: Plan) -> State:
 def _plan_qos(current: State, wanted: State, made: Plan) -> None:
     new = sorted(set(wanted.qos) - set(current.qos))
     if new:
-        made.call(f"add QOS {', '.join(new)}", "add", "qos", ",".join(new))
+        made.call(f"add QOS {', '.join(new)}", "add", "qos", f"name={','.join(new)}")
     changes = []
     for name in sorted(wanted.qos):
         have, want = current.qos.get(name, {}), wanted.qos[name]
@@ -327,7 +409,8 @@ def _plan_qos(current: State, wanted: State, made: Plan) -> None:
             changes.append((not gone, name, sets))
     # sacctmgr refuses a circle of QOS that preempt each other, so what ends one goes first.
     for _, name, sets in sorted(changes, key=lambda change: change[:2]):
-        made.call(f"set QOS {name}: {' '.join(sets)}", "modify", "qos", name, "set", *sets)
+        where = ("where", f"name={name}")
+        made.call(f"set QOS {name}: {' '.join(sets)}", "modify", "qos", *where, "set", *sets)
 
 
 def differences(
@@ -354,20 +437,82 @@ def differences(
 
 
 def _plan_own_qos(current: State, wanted: State, made: Plan) -> None:
-    """Let users have their account's QOS again, before an account loses one of them."""
-    for key, value in (("DefaultQOS", "-1"), ("QOS", "")):
-        groups: dict[str, list[str]] = defaultdict(list)
-        for name in sorted(set(current.users) & set(wanted.users)):
-            for account, settings in current.users[name].accounts.items():
-                if settings.get(key):
-                    groups[account].append(name)
-        for account, users in sorted(groups.items()):
-            for some in _chunks(users):
+    """Hold everybody to the QOS of their account, before an account loses one of them.
+
+    sacctmgr refuses to take a QOS away that somebody below has as default QOS, policy or not, and a
+    QOS list without the default that holds with it. So they first have the account's QOS as well.
+    """
+    covered = set(_covered(current, wanted))
+    users: dict[tuple[int, str, str], list[str]] = defaultdict(list)
+    strange: list[tuple[int, str, str]] = []
+    for name in sorted(current.users):
+        for account, settings in current.users[name].accounts.items():
+            if account in covered:
+                for stage, text in _own_qos(current, account, settings):
+                    users[stage, account, text].append(name)
+    for account in covered - set(wanted.accounts):
+        have = current.accounts[account]
+        for stage, text in _own_qos(current, have.parent, have.settings):
+            strange.append((stage, account, text))
+    for stage in range(3):
+        for (at_stage, account, text), some_users in sorted(users.items()):
+            for some in _chunks(some_users) if at_stage == stage else []:
                 where = _where(some, account, wanted.cluster)
-                made.call(
-                    f"clear {key} of {_names(some)} in account {account}",
-                    *("modify", "user", *where, "set", f"{key}={value}"),
-                )
+                said = f"hold {_names(some)} to the QOS of account {account}: {text}"
+                made.call(said, "modify", "user", *where, "set", text)
+        for at_stage, account, text in sorted(strange):
+            if at_stage == stage:
+                at = ("where", f"name={account}", f"cluster={wanted.cluster}")
+                said = f"hold account {account} to the QOS of the one above it: {text}"
+                made.call(said, "modify", "account", *at, "set", text)
+
+
+def _own_qos(current: State, account: str, settings: Settings) -> Iterator[tuple[int, str]]:
+    """Yield what to set for somebody in an account with QOS of its own, and after what."""
+    own = _name_set(settings.get("QOS") or "")
+    if settings.get("DefaultQOS"):
+        if own:
+            yield 0, f"QOS={','.join(sorted(own | _effective_qos(current, account)))}"
+        yield 1, "DefaultQOS=-1"
+    if own:
+        yield 2, "QOS="
+
+
+def _covered(current: State, wanted: State) -> Iterator[str]:
+    """Yield the accounts of the policy, and those of the database below them."""
+    for name in current.accounts:
+        at = name
+        for _ in range(len(current.accounts)):
+            if at in wanted.accounts:
+                if name not in wanted.keep_accounts:
+                    yield name
+                break
+            if at not in current.accounts:
+                break
+            at = current.accounts[at].parent
+
+
+def _plan_root(current: State, made: Plan) -> None:
+    """Clear what was set by hand above all accounts: it holds for everybody."""
+    kinds = {k: v for k, v in ASSOCIATION_SETTINGS.items() if k not in _NOT_OF_ROOT}
+    sets = differences(current.root, {}, kinds, ASSOCIATION_DEFAULTS)
+    if sets:
+        at = ("where", "name=root", f"cluster={current.cluster}")
+        made.call(
+            f"set the account above all others: {' '.join(sets)}",
+            *("modify", "account", *at, "set", *sets),
+        )
+
+
+def _plan_coordinators(current: State, wanted: State, made: Plan) -> None:
+    """Take away coordinators, who may change limits of their account themselves."""
+    for name in sorted(set(wanted.accounts) & set(current.accounts) - current.accounts_elsewhere):
+        people = sorted(current.accounts[name].coordinators)
+        if people:
+            made.call(
+                f"take from {_names(people)} what coordinators of account {name} may do",
+                *("delete", "coordinator", f"account={name}", f"names={','.join(people)}"),
+            )
 
 
 def _plan_accounts(current: State, wanted: State, made: Plan) -> None:
@@ -384,7 +529,11 @@ def _plan_accounts(current: State, wanted: State, made: Plan) -> None:
                 *("add", "account", f"name={name}", *place, *texts, *sets),
             )
             continue
-        if (have.description, have.organization) != (account.description, account.organization):
+        described = (have.description, have.organization)
+        # Both are one for all clusters of the database.
+        if described != (account.description, account.organization) and (
+            name not in current.accounts_elsewhere
+        ):
             where = ("where", f"name={name}")
             made.call(f"describe account {name}", "modify", "account", *where, "set", *texts)
         if have.parent != account.parent:
@@ -474,7 +623,8 @@ def _plan_users(current: State, wanted: State, made: Plan) -> None:
             groups[f"AdminLevel={user.admin}"].append(name)
     for assignment, users in sorted(groups.items()):
         for some in _chunks(users):
-            where = ("where", f"name={','.join(some)}")
+            here = current.shared and assignment.startswith("DefaultAccount=")
+            where = _named(",".join(some), wanted.cluster if here else "")
             text = f"set {assignment} of {_names(some)}"
             made.call(text, "modify", "user", *where, "set", assignment)
 
@@ -500,41 +650,84 @@ class _Deletion:
     """Whether to delete, and user and account of every job that speaks against it."""
 
     wanted: bool
+    cancel: bool
     busy: frozenset[tuple[str, str]]
 
-    def plan(self, made: Plan, what: str, has_jobs: bool, *arguments: str) -> None:
+    def plan(
+        self, made: Plan, what: str, has_jobs: bool, *arguments: str, jobs: Sequence[str] = ()
+    ) -> None:
         if not self.wanted:
             made.left.append(f"{what}: not in the policy; --delete deletes it")
-        elif has_jobs:
-            made.left.append(f"{what}: has jobs; --delete-running deletes it all the same")
+        elif has_jobs and not self.cancel:
+            made.left.append(f"{what}: has jobs; --delete-running cancels them and deletes it")
+        elif has_jobs and jobs:
+            made.call(f"cancel the jobs of {what} and delete it", "delete", *arguments, jobs=jobs)
         else:
             made.call(f"delete {what}", "delete", *arguments)
 
 
 def _plan_deletions(current: State, wanted: State, made: Plan, deletion: _Deletion) -> None:
-    busy, keep = deletion.busy, wanted.keep_accounts
     for name in sorted(set(current.users) & set(wanted.users)):
-        strange = set(current.users[name].accounts) - set(wanted.users[name].accounts)
-        for account in sorted(strange - keep):
-            what = f"user {name} in account {account}"
-            where = _where([name], account, wanted.cluster)
-            deletion.plan(made, what, (name, account) in busy, "user", *where)
-    kept = {account for _, account in busy}
+        _delete_associations(current, wanted, name, made, deletion)
+    kept = {account for _, account in deletion.busy}
     for name in sorted(set(current.users) - set(wanted.users)):
-        if current.users[name].accounts and keep.issuperset(current.users[name].accounts):
-            continue
-        has_jobs = any(user == name for user, _ in busy)
+        has_jobs = any(user == name for user, _ in deletion.busy)
         if has_jobs:
             kept.update(current.users[name].accounts)
-        deletion.plan(made, f"user {name}", has_jobs, "user", "where", f"name={name}")
+        _delete_user(current, wanted, name, made, deletion, has_jobs=has_jobs)
     for name in reversed(_top_down(current.accounts)):
         if name in kept:
             kept.add(current.accounts[name].parent)
-        if name not in wanted.accounts and name not in keep:
-            where = ("where", f"name={name}")
-            deletion.plan(made, f"account {name}", name in kept, "account", *where)
-    for name in sorted(set(current.qos) - set(wanted.qos) - {"normal"}):
-        deletion.plan(made, f"QOS {name}", bool(busy), "qos", "where", f"name={name}")
+        if name in wanted.accounts or name in wanted.keep_accounts:
+            continue
+        elsewhere = name in current.accounts_elsewhere
+        if elsewhere and not current.accounts[name].parent:
+            continue
+        where = _named(name, wanted.cluster if elsewhere else "")
+        jobs = (f"--account={name}",)
+        deletion.plan(made, f"account {name}", name in kept, "account", *where, jobs=jobs)
+    # Nobody can tell whose QOS those of a shared database are.
+    strange_qos = set() if current.shared else set(current.qos) - set(wanted.qos) - {"normal"}
+    for name in sorted(strange_qos):
+        jobs = (f"--qos={name}",)
+        deletion.plan(made, f"QOS {name}", bool(deletion.busy), "qos", *_named(name), jobs=jobs)
+
+
+def _delete_associations(
+    current: State, wanted: State, name: str, made: Plan, deletion: _Deletion
+) -> None:
+    """Delete the accounts of a user that the policy does not give it, and those of a partition."""
+    busy, keep = deletion.busy, wanted.keep_accounts
+    strange = set(current.users[name].accounts) - set(wanted.users[name].accounts) - keep
+    for account in sorted(strange):
+        where = _where([name], account, wanted.cluster)
+        what = f"user {name} in account {account}"
+        jobs = [f"--user={name}", f"--account={account}"]
+        deletion.plan(made, what, (name, account) in busy, "user", *where, jobs=jobs)
+    for user, account, partition in sorted(current.of_partitions):
+        if user == name and account not in strange | keep:
+            where = (*_where([name], account, wanted.cluster), f"partition={partition}")
+            what = f"user {name} in account {account} for partition {partition}"
+            jobs = [f"--user={name}", f"--account={account}", f"--partition={partition}"]
+            deletion.plan(made, what, (name, account) in busy, "user", *where, jobs=jobs)
+
+
+def _delete_user(
+    current: State, wanted: State, name: str, made: Plan, deletion: _Deletion, *, has_jobs: bool
+) -> None:
+    accounts = {*current.users[name].accounts}
+    accounts |= {account for user, account, _ in current.of_partitions if user == name}
+    elsewhere = name in current.users_elsewhere
+    if elsewhere and not accounts:
+        return
+    if not (accounts and wanted.keep_accounts.issuperset(accounts)):
+        where = _named(name, wanted.cluster if elsewhere else "")
+        jobs = (f"--user={name}",)
+        deletion.plan(made, f"user {name}", has_jobs, "user", *where, jobs=jobs)
+
+
+def _named(name: str, cluster: str = "") -> tuple[str, ...]:
+    return ("where", f"name={name}", *([f"cluster={cluster}"] if cluster else []))
 
 
 def _where(users: Sequence[str], account: str, cluster: str) -> tuple[str, ...]:
@@ -579,13 +772,22 @@ def run_sacctmgr(program: str) -> Sacctmgr:
     return functools.partial(_run, program, "--immediate", "--noheader", "--parsable2")
 
 
-def busy_pairs() -> list[tuple[str, str]]:
+def busy_pairs(*, sure: bool) -> list[tuple[str, str]]:
     """Return user and account of every job.
 
+    Args:
+        sure: Fail where nobody knows. False: where slurmctld does not run, there are no jobs to
+            cancel, and slurmdbd keeps what has some.
+
     Raises:
-        SlurmError: slurmctld does not answer, so nobody knows.
+        SlurmError: slurmctld does not answer.
     """
-    shown = _run(find_program("squeue"), "--all", "--noheader", "--format=%u|%a")
+    try:
+        shown = _run(find_program("squeue"), "--all", "--noheader", "--format=%u|%a")
+    except SlurmError:
+        if sure:
+            raise
+        return []
     return [(user, account) for user, account in _rows(shown, 2)]
 
 
@@ -603,7 +805,24 @@ def apply(made: Plan, sacctmgr: Sacctmgr) -> None:
     """Carry out a plan, a line for each call."""
     for number, step in enumerate(made.steps, start=1):
         print(f"  [{number}/{len(made.steps)}] {step.text}", flush=True)
-        sacctmgr(*step.arguments)
+        if step.jobs:
+            _run(find_program("scancel"), *step.jobs)
+            _wait_for_their_end(sacctmgr, step)
+        else:
+            sacctmgr(*step.arguments)
+
+
+def _wait_for_their_end(sacctmgr: Sacctmgr, step: Step) -> None:
+    """Call sacctmgr until it no longer refuses for jobs that are ending."""
+    for left in reversed(range(_WAIT_FOR_JOBS)):
+        try:
+            sacctmgr(*step.arguments)
+        except SlurmError as refused:
+            if not left or "cancel job(s) before remove" not in str(refused):
+                raise
+            time.sleep(1)
+        else:
+            return
 
 
 def reconcile(given: argparse.Namespace, wanted: State) -> int:
@@ -614,10 +833,11 @@ def reconcile(given: argparse.Namespace, wanted: State) -> int:
     """
     sacctmgr = run_sacctmgr(given.sacctmgr or find_program("sacctmgr"))
     delete = given.delete or given.delete_running
-    busy = busy_pairs() if delete and not given.delete_running else []
 
     def planned() -> Plan:
-        return plan(read_database(sacctmgr, wanted.cluster), wanted, delete=delete, busy=busy)
+        current = read_database(sacctmgr, wanted.cluster)
+        busy = busy_pairs(sure=not given.delete_running) if delete else []
+        return plan(current, wanted, delete=delete, cancel=given.delete_running, busy=busy)
 
     made = planned()
     if given.action != "apply":
@@ -631,22 +851,37 @@ def reconcile(given: argparse.Namespace, wanted: State) -> int:
     return 2 if made.steps and given.exit_code else 0
 
 
+@contextlib.contextmanager
+def lock(policy: IO[str]) -> Iterator[None]:
+    """Wait for other runs on this machine: two at a time would plan from the same state.
+
+    Each may have a policy file of its own, so the lock is a file of the machine; who may not write
+    it locks the policy.
+    """
+    with contextlib.ExitStack() as opened:
+        held = policy
+        with contextlib.suppress(OSError):
+            held = opened.enter_context(LOCK_FILE.open("a", encoding="utf-8"))
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("action", choices=("plan", "apply", "drift"))
     parser.add_argument("policy", type=Path)
     parser.add_argument("--delete", action="store_true", help="delete what the policy lacks")
-    parser.add_argument("--delete-running", action="store_true", help="and what has jobs")
+    parser.add_argument(
+        "--delete-running", action="store_true", help="and what has jobs, after cancelling them"
+    )
     parser.add_argument("--exit-code", action="store_true", help="apply: 2 if anything changed")
     parser.add_argument("--sacctmgr", help="program to call; default: sacctmgr")
     given = parser.parse_args(arguments)
     try:
-        with given.policy.open(encoding="utf-8") as policy:
-            # Two runs at a time would plan from the same state.
-            fcntl.flock(policy, fcntl.LOCK_EX)
+        with given.policy.open(encoding="utf-8") as policy, lock(policy):
             return reconcile(given, read_policy(json.load(policy)))
-    except (SlurmError, OSError, ValueError, KeyError, subprocess.TimeoutExpired) as error:
+    except (SlurmError, OSError, ValueError, subprocess.TimeoutExpired) as error:
         print(f"slurm_accounts.py: {error}", file=sys.stderr)
         return 1
 

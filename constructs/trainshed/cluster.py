@@ -16,6 +16,7 @@ from ._names import construct_words
 from .capacity import CapacityReservation
 from .config import (
     AccountingDatabase,
+    CapacityBlock,
     ExistingLustre,
     ExistingVpc,
     Fleet,
@@ -34,7 +35,7 @@ from .network.known import identity_of
 from .storage import DataBucket, LustreStorage
 
 if TYPE_CHECKING:
-    from .fleets import ParallelClusterFleet, SlurmFleet
+    from .fleets import BlockEvents, ParallelClusterFleet, SlurmFleet
 
 
 class TrainingCluster(Construct):
@@ -72,6 +73,8 @@ class TrainingCluster(Construct):
     """Capacity Reservations made here, by queue. Retained: their instances may be scarce."""
     fleet: ParallelClusterFleet | SlurmFleet
     """Head node, login nodes and queues, by the backend that the record names."""
+    block_events: BlockEvents | None
+    """EC2's warnings of Capacity Blocks, brought to the head node; None without a block."""
 
     def __init__(
         self,
@@ -114,6 +117,21 @@ class TrainingCluster(Construct):
             isolated=network.internet == "isolated",
             tags=tags,
             known_types=known_types,
+        )
+        self.block_events = self._block_events(fleet)
+
+    def _block_events(self, fleet: Fleet) -> BlockEvents | None:
+        capacities = (queue.capacity for queue in fleet.queues.values())
+        ids = {each.reservation_id for each in capacities if isinstance(each, CapacityBlock)}
+        if not ids:
+            return None
+        return fleets.BlockEvents(
+            self,
+            "BlockEvents",
+            cluster_name=self.fleet.cluster_name,
+            block_ids=sorted(ids),
+            head=self.fleet.head_grant_principal,
+            log_retention_days=fleet.monitoring.log_retention_days,
         )
 
     def _reservation(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +16,7 @@ from assets.node.keeper.apply import Apply
 from assets.node.keeper.aws import AwsError
 from assets.node.keeper.loop import Keeper
 from assets.node.keeper.probe import PORT, Probe
+from assets.node.keeper.recovery.store import Store
 from assets.node.keeper.slurm import Slurm, SlurmError
 from assets.node.keeper.view import Group, Instance, Member, Node, View
 from tests.slurm.lab.cluster import LAB_SETTINGS, P5EN, Cluster, policy_for_lab, write_policy
@@ -54,14 +55,18 @@ class FakeCloud:
         self.version = "1"
         self.capacity = 9
         self.values: dict[str, tuple[str, datetime]] = {}
+        self.gate: dict[str, Any] | None = None
         self.status: dict[str, Any] = {}
         self.broken = False
+        self.block_ends_at: dict[str, datetime] = {}
+        self.warned_at: dict[str, datetime] = {}
         self.events: list[tuple[str, str]] = []
 
     def publish(self, nodes: int, **queue: Any) -> None:
         """Write the fleet document."""
         values = {"asg": "kait-train", "version": self.version, "nodes": nodes, "gpus": 8, **queue}
-        text = json.dumps({"schema": 1, "cluster": "kait", "queues": {"train": values}})
+        told = {"schema": 1, "cluster": "kait", "queues": {"train": values}, "gate": self.gate}
+        text = json.dumps(told)
         self.values["fleet"] = (text, datetime.now(UTC))
 
     def alive(self) -> list[Booted]:
@@ -127,6 +132,12 @@ class FakeCloud:
         self._answer()
         head = Instance("i-0ead0000", "running", "head", "", datetime.now(UTC))
         return {head.id: head, **{id: each.instance for id, each in self.all.items()}}
+
+    def block_ends(self, reservations: Iterable[str]) -> dict[str, datetime]:
+        return {id: self.block_ends_at[id] for id in reservations if id in self.block_ends_at}
+
+    def block_warnings(self, reservations: Iterable[str]) -> dict[str, datetime]:
+        return {id: self.warned_at[id] for id in reservations if id in self.warned_at}
 
     def ended(self, instance: str) -> bool:
         return instance not in self.all
@@ -211,6 +222,7 @@ class KeptFleet:
             clock=lambda: self.time,
             now=lambda: datetime.now(UTC) + self.shift,
             send=lambda cluster, found: None,
+            store=Store(self.work / "recovery", None),
         )
 
     def _run(self, command: Sequence[str], text: str) -> str:

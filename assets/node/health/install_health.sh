@@ -3,6 +3,7 @@
 #
 # Tells the checks beside this script what the node should have. With timer, systemd runs them every
 # minute; with prolog.d, ParallelCluster's Slurm runs them before each job (on the head node).
+# SLURMD_NODENAME, where it is set, is the node's name in Slurm; else the host's is.
 # ROOT_DIR stands before every path that is written; empty on a node.
 set -euo pipefail
 
@@ -32,7 +33,8 @@ install_timer() {
 Description=Health of this node
 [Service]
 Type=oneshot
-ExecStart=$HERE/health_program.sh
+${SLURMD_NODENAME:+Environment=SLURMD_NODENAME=$SLURMD_NODENAME
+}ExecStart=$HERE/health_program.sh
 TimeoutStartSec=70
 EOF
   # A minute is the period of the alarms; the delay keeps a fleet from asking Slurm all at once.

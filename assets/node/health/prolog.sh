@@ -9,6 +9,8 @@ set -euo pipefail
 
 HERE=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
 readonly HERE EXPECT=${TRAINSHED_EXPECT:-/etc/trainshed/expect.json} SECONDS_AT_MOST=55
+# Where ParallelCluster has Slurm, and a Python that is new enough.
+PATH="/opt/trainshed/bin:$PATH:/opt/slurm/bin"
 
 main() {
   local code=0 said

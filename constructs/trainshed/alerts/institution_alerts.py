@@ -58,6 +58,8 @@ def alerts_of(
     _watch_capacity(alerts, institution, cluster)
     _watch_backend(alerts, institution, cluster)
     alerts.watch_function(cluster.fleet.provider.on_event, prefix="Provider")
+    if cluster.block_events:
+        alerts.watch_function(cluster.block_events.function, prefix="BlockEvents")
     if nat_gateway_id:
         alerts.watch_nat_gateway(nat_gateway_id)
     if settings.watch_account:
@@ -89,7 +91,12 @@ def _watch_storage(alerts: SlackAlerts, institution: Institution, cluster: Train
 
 
 def _watch_backend(alerts: SlackAlerts, institution: Institution, cluster: TrainingCluster) -> None:
-    """Watch what launches the nodes: the stack of ParallelCluster, or a group a queue."""
+    """Watch what launches the nodes: the stack of ParallelCluster, or a group a queue.
+
+    The head node also tells what it does by itself.
+    """
+    key_arn = alerts.key.key_arn if alerts.key else None
+    cluster.fleet.send_alarms_to(alerts.topic.topic_arn, key_arn=key_arn)
     if institution.fleet.backend == "parallelcluster":
         alerts.watch_stack("ClusterStack", cluster.fleet.status_arn)
         for name in institution.fleet.login_nodes:
@@ -101,12 +108,11 @@ def _watch_backend(alerts: SlackAlerts, institution: Institution, cluster: Train
 
 
 def _watch_groups(alerts: SlackAlerts, fleet: SlurmFleet) -> None:
-    """Watch the groups of a fleet of its own, whose head node also tells what it does by itself."""
+    """Watch the groups of a fleet of its own."""
     for name, group_name in fleet.group_names.items():
         alerts.watch_group(f"{construct_words(name)}Group", group_name)
     for name, group_name in fleet.login_group_names.items():
         alerts.watch_login_pool(group_name, prefix=construct_words(name))
-    fleet.send_alarms_to(alerts.topic.topic_arn, key_arn=alerts.key.key_arn if alerts.key else None)
 
 
 def _watch_capacity(
@@ -125,9 +131,4 @@ def _watch_capacity(
         if capacity.reservation_id and capacity.reservation_id not in seen:
             seen.add(capacity.reservation_id)
             ultraserver = institution.known_types[queue.instance_type].ultraserver
-            alerts.watch_capacity(
-                capacity,
-                ultraserver=ultraserver,
-                drains=institution.fleet.backend == "slurm",
-                prefix=prefix,
-            )
+            alerts.watch_capacity(capacity, ultraserver=ultraserver, drains=True, prefix=prefix)

@@ -13,7 +13,13 @@ from pydantic import AfterValidator, AwareDatetime, Field, model_validator
 
 from ..records import OnChange, Record
 from .faults import Fault, refuse
-from .texts import CapacityReservationId, PlacementGroupName, ResourceGroupArn, ZoneText
+from .texts import (
+    CapacityReservationId,
+    PlacementGroupName,
+    QueueName,
+    ResourceGroupArn,
+    ZoneText,
+)
 
 # EC2 starts terminating the instances of a block 30 minutes before its end, those of an
 # UltraServer block 60 minutes before (EC2 user guide "Capacity Blocks for ML"); ten more minutes
@@ -55,6 +61,8 @@ class CapacityBlock(Record):
     """Instance type of the block. Default: not known, and not compared with the queue."""
     zone: Annotated[ZoneText | None, OnChange.LIVE] = None
     """Availability Zone name or id of the block. Default: not known, and not compared."""
+    next_queue: Annotated[QueueName | None, OnChange.LIVE] = None
+    """Queue in which jobs go on once this block is left. Default: they wait for the next block."""
 
     @model_validator(mode="after")
     def _ends_after_start(self) -> Self:

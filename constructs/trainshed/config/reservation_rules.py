@@ -37,6 +37,10 @@ def reservation_faults(fleet: Fleet, *, zone: facts.Zone, types: Types) -> Itera
             yield from _contradictions(target, first, second, fleet.queues)
     yield from _ultraserver_faults(fleet, types)
     yield from _names_alike(fleet)
+    for name, queue in fleet.queues.items():
+        if isinstance(queue.capacity, CapacityBlock) and queue.capacity.next_queue is not None:
+            for reason in _next_faults(fleet, name, queue.capacity.next_queue):
+                yield Fault(("fleet", "queues", name, "capacity", "next_queue"), reason)
 
 
 def _own_faults(queue: Queue, capacity: Reserved, zone: facts.Zone) -> Iterator[Fault]:
@@ -55,6 +59,25 @@ def _own_faults(queue: Queue, capacity: Reserved, zone: facts.Zone) -> Iterator[
             reason=f"the reservation is in {capacity.zone} and the network in {zone.value}; "
             "a cluster stands in the zone of its capacity",
         )
+
+
+def _next_faults(fleet: Fleet, name: str, then: str) -> Iterator[str]:
+    """Yield why jobs of a queue could not go on in the one that it names."""
+    others = [other for other in fleet.queues if other != name]
+    if then not in others:
+        yield (
+            f"is {then!r}; use another queue of the fleet: {', '.join(others)}"
+            if others
+            else f"is {then!r}, and the fleet has no other queue; leave it out"
+        )
+        return
+    partitions = fleet.policy.partitions if fleet.policy else {}
+    for partition_name, partition in partitions.items():
+        if name in partition.queues and then not in partition.queues:
+            yield (
+                f"is {then}, and partition {partition_name} has {name} without it, so its jobs "
+                f"would wait; add {then} to the queues of the partition, or leave this out"
+            )
 
 
 def _contradicts(text: str, zone: facts.Zone) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .fleet import CAPABILITIES, Backend, Capability, ClusterFleet, FleetNetwork, require
 
 if TYPE_CHECKING:
+    from .block_events import BlockEvents as BlockEvents
     from .node_scripts import NodeScript as NodeScript
     from .node_scripts import node_script as node_script
     from .parallelcluster import ParallelClusterFleet as ParallelClusterFleet
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from .slurm_provider import SlurmFleetProvider as SlurmFleetProvider
 
 _HOMES = {
+    "BlockEvents": "block_events",
     "FleetStorage": "parallelcluster_nodes",
     "NodeScript": "node_scripts",
     "ParallelClusterFleet": "parallelcluster",
@@ -34,6 +36,7 @@ _HOMES = {
 __all__ = [
     "CAPABILITIES",
     "Backend",
+    "BlockEvents",
     "Capability",
     "ClusterFleet",
     "FleetNetwork",

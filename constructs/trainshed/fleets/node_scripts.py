@@ -152,12 +152,10 @@ class ScriptList(Construct):
         )
         self.parameter.apply_removal_policy(removal_policy)
         region = stack_facts(self, scope).region
-        content = hashlib.sha256(
-            "\n".join(" ".join((given.sha256, *given.args)) for given in scripts)
-            # Of a stack for any Region it is a token, whose text changes from run to run.
-            .replace(region, "REGION")
-            .encode()
-        ).hexdigest()
+        said = "\n".join(" ".join((given.sha256, *given.args)) for given in scripts)
+        # Of a stack for any Region it is a token, whose text changes from run to run.
+        said = re.sub(r"\$\{Token\[[^\]]*\]\}", "TOKEN", said.replace(region, "REGION"))
+        content = hashlib.sha256(said.encode()).hexdigest()
         fixed = objects.place(node_script(LIST_RUNNER, parameter_name, region))
         changing = objects.place(node_script(LIST_RUNNER, parameter_name, region, content))
         self.actions = NodeActions(

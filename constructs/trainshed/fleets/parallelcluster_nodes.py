@@ -16,6 +16,7 @@ from ..slurm.fleet_rules import node_groups
 from .node_policies import NodePolicies
 from .node_scripts import NodeScript, ScriptList, ScriptObjects, node_script
 from .parallelcluster_policy import ParallelClusterPolicy
+from .parallelcluster_programs import ClusterPrograms, Programs
 
 
 class FleetStorage(Protocol):
@@ -89,7 +90,17 @@ class ParallelClusterNodes(Construct):
         own = boot.head_scripts(mount_dir)
         if policy.content is not None:
             own += boot.policy_scripts(cluster_name, region, policy.content)
-        head_list = self._list("HeadActions", cluster_name, "head", (*_own(own), *head_scripts))
+        programs = ClusterPrograms(
+            self._objects,
+            region,
+            cluster_name=cluster_name,
+            fleet=fleet,
+            mount_dir=mount_dir,
+            known_types=known_types,
+        )
+        head_list = self._list(
+            "HeadActions", cluster_name, "head", (*_own(own), programs.head.script, *head_scripts)
+        )
         start = _own(boot.head_start_scripts(cluster_name, region))
         start_list = self._list("HeadStart", cluster_name, "head-start", start, at_start=True)
         # Also without login nodes, which may come later: a parameter that was retained once would
@@ -100,11 +111,20 @@ class ParallelClusterNodes(Construct):
             on_start=start_list.actions.on_start,
             on_configured=head_list.actions.on_configured,
             on_updated=head_list.actions.on_updated,
-            fetched=(*start_list.actions.fetched, *head_list.actions.fetched, *policy.files),
+            fetched=(
+                *start_list.actions.fetched,
+                *head_list.actions.fetched,
+                *policy.files,
+                *programs.head.fetched,
+            ),
         )
         self.login_actions = login_list.actions
         self.queue_actions = {
-            name: self._compute(storage, efa=queue.uses_efa(known_types[queue.instance_type]))
+            name: self._compute(
+                storage,
+                programs.compute[name],
+                efa=queue.uses_efa(known_types[queue.instance_type]),
+            )
             for name, queue in fleet.queues.items()
         }
         self.policies = NodePolicies(
@@ -165,8 +185,8 @@ class ParallelClusterNodes(Construct):
             at_start=at_start,
         )
 
-    def _compute(self, storage: FleetStorage, *, efa: bool) -> NodeActions:
-        start, fetched = [], []
+    def _compute(self, storage: FleetStorage, programs: Programs, *, efa: bool) -> NodeActions:
+        start, fetched = [], list(programs.fetched)
         for script in boot.compute_start_scripts(storage.mount_dir, efa=efa and storage.efa):
             own = node_script(script.name, *script.args)
             if script.optional:
@@ -175,7 +195,7 @@ class ParallelClusterNodes(Construct):
             else:
                 step = self._objects.place(own)
             start.append(step)
-        configured = _own(boot.compute_configured_scripts(storage.mount_dir))
+        configured = [*_own(boot.compute_configured_scripts(storage.mount_dir)), programs.script]
         return NodeActions(
             on_start=tuple(start),
             on_configured=tuple(self._objects.place(script) for script in configured),

@@ -35,3 +35,18 @@ class Right:
             "Resource": list(self.resources),
         }
         return {**written, "Condition": dict(self.conditions)} if self.conditions else written
+
+
+def alarm_rights(topic_arn: str, key_arn: str | None) -> list[Right]:
+    """Return what the head node needs to publish to a topic.
+
+    Args:
+        topic_arn: The topic.
+        key_arn: Its key. Default: it has none of its own.
+    """
+    rights = [Right("RaiseAlarms", ("sns:Publish",), (topic_arn,))]
+    if key_arn:
+        # What SNS needs of a publisher: SNS developer guide, "Key management", read 2026-11-29.
+        actions = ("kms:Decrypt", "kms:GenerateDataKey")
+        rights.append(Right("EncryptAlarms", actions, (key_arn,)))
+    return rights

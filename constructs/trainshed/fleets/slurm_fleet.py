@@ -29,12 +29,13 @@ from ..slurm_fleet import (
 from ..slurm_fleet.files import node_agent
 from ..slurm_fleet.policy import policy_warnings
 from .cluster_tags import PRIORITY_OF_GIVEN
+from .rights import alarm_rights
 from .slurm_archives import ArchiveAsset
 from .slurm_checks import check_fleet
 from .slurm_head import FleetState, SlurmFleetNetwork
 from .slurm_members import SlurmNodes
 from .slurm_provider import SlurmFleetProvider
-from .slurm_rights import Place, alarm_rights
+from .slurm_rights import Place
 from .slurm_roles import NodeRoles
 
 SCHEMA_VERSION = "1"

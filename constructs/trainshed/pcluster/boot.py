@@ -15,6 +15,10 @@ OPTIONAL_RUNNER = "pc_optional.sh"
 """Runs a script without which a node still works."""
 POLICY_RUNNER = "pc_slurm_policy.sh"
 """Keeps the accounting database at the policy, around each start of slurmctld."""
+RELEASE_RUNNER = "pc_release.sh"
+"""Brings trainshed's own programs to a node and runs one of them."""
+HEAD_PROGRAM, COMPUTE_PROGRAM = "pc_head.sh", "pc_compute.sh"
+"""What it runs on head and compute nodes."""
 POLICY_PROGRAM = "slurm_accounts.py"
 """What it runs."""
 POLICY_DOCUMENT = "policy.json"
@@ -98,3 +102,8 @@ def list_parameter_name(cluster_name: str, who: str) -> str:
 def policy_parameter_name(cluster_name: str) -> str:
     """Return the SSM parameter that lists the policy's files; it never changes."""
     return f"/trainshed/{cluster_name}/slurm-policy"
+
+
+def topic_parameter_name(cluster_name: str) -> str:
+    """Return the SSM parameter that has the topic that people are told by; it never changes."""
+    return f"/trainshed/{cluster_name}/alarm-topic"

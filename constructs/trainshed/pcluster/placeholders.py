@@ -58,10 +58,14 @@ def placeholders(
         efa = file_system_efa and kind is not None and queue.uses_efa(kind)
         start = boot.compute_start_scripts(mount_dir, efa=efa)
         configured = boot.compute_configured_scripts(mount_dir)
+        checks, files = _program(boot.COMPUTE_PROGRAM, "compute", f"expect-{name}", region)
         queue_actions[name] = NodeActions(
             on_start=_named(start, region),
-            on_configured=_named(configured, region),
-            fetched=tuple(Script(BUCKET, script.name) for script in start if script.optional),
+            on_configured=(
+                *_named(configured, region),
+                Script(BUCKET, boot.RELEASE_RUNNER, (*checks.args, mount_dir)),
+            ),
+            fetched=(*files, *(Script(BUCKET, each.name) for each in start if each.optional)),
         )
     return References(
         region=region,
@@ -91,6 +95,15 @@ def _named(scripts: Iterable[boot.BootScript], region: str) -> tuple[Script, ...
     )
 
 
+def _program(
+    program: str, who: str, document: str, region: str
+) -> tuple[Script, tuple[Script, ...]]:
+    """Return the script that runs one of trainshed's programs, and what it fetches."""
+    files = tuple(Script(BUCKET, name) for name in (f"{who}-release.zip", f"{document}.json"))
+    places = [word for file in files for word in ("${Sha256}", file.url)]
+    return Script(BUCKET, boot.RELEASE_RUNNER, (region, program, *places)), files
+
+
 def _head(fleet: Fleet, mount_dir: str, region: str, cluster_name: str) -> NodeActions:
     start = boot.head_start_scripts(cluster_name, region)
     scripts = boot.head_scripts(mount_dir)
@@ -98,13 +111,14 @@ def _head(fleet: Fleet, mount_dir: str, region: str, cluster_name: str) -> NodeA
     if fleet.policy is not None:
         scripts += boot.policy_scripts(cluster_name, region, "${PolicyHash}")
         files = tuple(Script(BUCKET, f) for f in (boot.POLICY_PROGRAM, boot.POLICY_DOCUMENT))
+    programs, read = _program(boot.HEAD_PROGRAM, "head", "fleet", region)
     later = _listed(scripts, region, cluster_name, "head")
     first = _listed(start, region, cluster_name, "head-start")
     return NodeActions(
         on_start=first.on_configured,
         on_configured=later.on_configured,
         on_updated=later.on_updated,
-        fetched=(*first.fetched, *later.fetched, *files),
+        fetched=(*first.fetched, *later.fetched, programs, *files, *read),
     )
 
 

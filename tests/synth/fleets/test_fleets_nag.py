@@ -47,7 +47,8 @@ def test_every_finding_is_acknowledged(
         ),
         parallelcluster=ParallelClusterOptions(permissions_boundary_arn=named),
     )
-    build(cdk.Stack(app, "Foreign", env=env), fleet)
+    made = build(cdk.Stack(app, "Foreign", env=env), fleet)
+    made.send_alarms_to("arn:aws:sns:us-east-2:111122223333:alerts")
     app.synth()
 
 

@@ -153,6 +153,7 @@ def test_what_a_reviewer_reads_before_the_deployment_is_what_is_deployed(
         "hold_kernel.sh",
         "lustre_tuning.sh",
         "restrict_imds.sh",
+        "pc_release.sh",
     ]
 
 

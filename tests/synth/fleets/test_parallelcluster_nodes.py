@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from trainshed.config import (
     Fleet,
     LoginPool,
     ParallelClusterOptions,
+    Queue,
 )
 from trainshed.fleets import NodeScript, ParallelClusterFleet
 
@@ -77,9 +79,11 @@ def test_the_head_nodes_list_has_each_script_with_its_sha256_and_arguments(
     assert [(len(line[0]), line[1][:5], line[2:]) for line in lines] == [
         (64, "s3://", []),
         (64, "s3://", ["/fsx"]),
+        (64, "s3://", lines[2][2:]),
         (64, "s3://", ["a", "b"]),
     ]
-    assert lines[2][0] == script.sha256
+    assert lines[2][2:4] == ["us-east-2", "pc_head.sh"]
+    assert lines[3][0] == script.sha256
 
 
 def test_login_nodes_keep_their_credentials_from_users(
@@ -129,7 +133,33 @@ def test_without_efa_on_both_sides_nothing_is_set_up_for_it(
 
 
 def test_compute_nodes_keep_their_credentials_from_jobs(plain: Any) -> None:
-    assert compute_steps(plain)["OnNodeConfigured"] == [[], ["/fsx"], ["pcluster-admin"]]
+    assert compute_steps(plain)["OnNodeConfigured"][:3] == [[], ["/fsx"], ["pcluster-admin"]]
+
+
+def test_compute_nodes_get_their_checks_and_may_read_them(plain: Any) -> None:
+    step = compute_steps(plain)["OnNodeConfigured"][3]
+    assert (step[:2], step[6:]) == (["us-east-2", "pc_compute.sh"], ["/fsx"])
+    assert [len(step[2]), len(step[4])] == [64, 64]
+    (queue,) = plain.configuration["Scheduling"]["SlurmQueues"]
+    granted = [grant["KeyName"] for grant in queue["Iam"]["S3Access"]]
+    assert all(url.rpartition("/")[2] in granted for url in (step[3], step[5]))
+
+
+def test_the_end_of_a_block_changes_nothing_that_a_compute_node_runs(
+    build: Build, synthesised: Synth, record: MakeRecord
+) -> None:
+    seen = []
+    for end in ("2027-03-01T11:30:00Z", "2027-03-08T11:30:00Z"):
+        capacity = {"kind": "capacity_block", "reservation_id": "cr-0123456789abcdef0", "end": end}
+        queue = Queue.model_validate_json(
+            json.dumps({"instance_type": "p5en.48xlarge", "max_nodes": 4, "capacity": capacity})
+        )
+        stack = cdk.Stack(cdk.App(), "Foreign")
+        build(stack, record(queues={"compute": queue}))
+        seen.append(synthesised(stack))
+    before, after = seen
+    assert compute_steps(before) == compute_steps(after)
+    assert head_actions(before)["OnNodeUpdated"] != head_actions(after)["OnNodeUpdated"]
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,7 @@ def fleet(head_gib: int, queue_gib: int, root_gib: int | None) -> Fleet:
 
 def test_every_disk_that_is_smaller_than_the_image_is_named() -> None:
     found = {".".join(map(str, key)): text for key, text in root_disk_faults(fleet(60, 40, 75))}
-    words = (
-        f"GiB is less than the image {AMI} has, 75 (fleet.image.lock.root_gib); use 75 or more"
-    )
+    words = f"GiB is less than the image {AMI} has, 75 (fleet.image.lock.root_gib); use 75 or more"
     assert found == {
         "fleet.head_node.root_volume.gib": f"60 {words}",
         "fleet.queues.train.root_volume.gib": f"40 {words}",

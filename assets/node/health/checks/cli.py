@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.publish:
             metrics.publish(node, options.state / "counters.json")
         if options.drain:
-            why = drain(node.probe, options.node_name, results)
+            why = drain(node.probe, options.node_name, results, joining=options.joining)
             if why:
                 print(f"health_check: drained: {why}", file=sys.stderr)
     except (DrainError, OSError) as error:
@@ -68,6 +68,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", action="append", metavar="NAME", help="run this check alone")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each check")
     parser.add_argument("--drain", action="store_true", help="drain the node when a check fails")
+    parser.add_argument(
+        "--joining", action="store_true", help="drain it also while Slurm has it as down"
+    )
     parser.add_argument("--publish", action="store_true", help="send metrics to the agent")
     parser.add_argument("--node-name", default=_node_name(), help="name of the node in Slurm")
     parser.add_argument("--state", type=Path, default=STATE, help=argparse.SUPPRESS)

@@ -13,6 +13,7 @@ PREFIX = "health:"
 
 _SECONDS = 10.0
 _LONGEST_REASON = 180
+_DRAINED = re.compile(r"\bState=\S*DRAIN", re.IGNORECASE)
 _OUT_OF_USE = re.compile(r"\bState=\S*(?:DRAIN|DOWN)", re.IGNORECASE)
 
 
@@ -32,11 +33,17 @@ def reason(results: Sequence[Result]) -> str:
     return text[: _LONGEST_REASON - len(more)].rstrip() + more
 
 
-def drain(probe: Probe, node_name: str, results: Sequence[Result]) -> str:
+def drain(probe: Probe, node_name: str, results: Sequence[Result], *, joining: bool = False) -> str:
     """Drain the node when a check failed; return the reason, or nothing when it was not needed.
 
     A node that is drained or down already keeps the reason that it has: a person's word, or the
     first sign of what is wrong. Running jobs end by themselves.
+
+    Args:
+        probe: Runs Slurm's programs.
+        node_name: Name of the node in Slurm.
+        results: What the checks found.
+        joining: The node is down only until its slurmd has started, and would be up then.
 
     Raises:
         DrainError: Slurm refused.
@@ -44,7 +51,7 @@ def drain(probe: Probe, node_name: str, results: Sequence[Result]) -> str:
     if not failed(results):
         return ""
     shown = probe.run("scontrol", "--oneliner", "show", "node", node_name, seconds=_SECONDS)
-    if shown.code == 0 and _OUT_OF_USE.search(shown.out):
+    if shown.code == 0 and (_DRAINED if joining else _OUT_OF_USE).search(shown.out):
         return ""
     why = reason(results)
     update = ("scontrol", "update", f"nodename={node_name}", "state=drain", f"reason={why}")

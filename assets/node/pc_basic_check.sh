@@ -1,0 +1,60 @@
+#!/bin/bash
+# usage: pc_basic_check.sh reserve|run NODE_NAME
+#
+# Checks of minutes on a node of ParallelCluster. Reserved and not drained meanwhile: ParallelCluster
+# replaces a drained node at once, and a new cluster waits for nodes that are idle, alloc, mix or
+# maint. A node with jobs is let be, and a reservation that is left behind ends after an hour.
+set -euo pipefail
+
+HERE=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
+readonly HERE EXPECT=${TRAINSHED_EXPECT:-/etc/trainshed/expect.json} SECONDS_AT_MOST=2700
+PATH="/opt/trainshed/bin:$PATH:/opt/slurm/bin"
+
+main() {
+  (($# == 2)) || fail "usage: pc_basic_check.sh reserve|run NODE_NAME"
+  local what=$1 node=$2 reservation=trainshed-check-$2
+  if ! reserved "$reservation" && ! reserve "$reservation" "$node"; then
+    tell info "$node has jobs or cannot be reserved, so it is not checked now"
+    return
+  fi
+  if [[ $what == run ]]; then
+    check "$reservation" "$node"
+  fi
+}
+
+reserved() {
+  [[ $(scontrol --oneliner show reservation "$1" 2>/dev/null) == "ReservationName=$1 "* ]]
+}
+
+reserve() {
+  local reservation=$1 node=$2 jobs
+  jobs=$(squeue --noheader --all --nodelist="$node" --format=%i) || return
+  [[ -z $jobs ]] || return
+  # Slurm refuses when a job has started in between.
+  scontrol create reservationname="$reservation" nodes="$node" users=root flags=MAINT \
+    starttime=now duration=60 >/dev/null
+}
+
+check() {
+  local reservation=$1 node=$2 code=0 said
+  # shellcheck disable=SC2064 # the reservation of now
+  trap "scontrol delete reservationname=$reservation || true" EXIT
+  said=$(timeout --kill-after=5 "$SECONDS_AT_MOST" python3 -S -E "$HERE/health/health_check.py" basic \
+    --expect "$EXPECT" --json --drain --joining --node-name "$node" 2>&1) || code=$?
+  if ((code == 0)); then
+    tell info "$node passed the checks of minutes"
+  else
+    tell err "checks of minutes on $node ended with $code: $(grep -v '"verdict": "ok"' <<<"$said")"
+  fi
+}
+
+tell() {
+  logger -t trainshed -p "user.$1" "basic check: $2" || true
+}
+
+fail() {
+  echo "pc_basic_check: $*" >&2
+  exit 1
+}
+
+main "$@"
