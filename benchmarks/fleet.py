@@ -14,8 +14,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.slurm.fleet.files import QUEUE, Files
 from tests.slurm.fleet.image import PACKAGES, bare_image
-from tests.slurm.fleet.lab import QUEUE, Files, FleetLab
+from tests.slurm.fleet.lab import FleetLab
 from tests.slurm.lab.machines import wait_until
 
 NODES = 512
@@ -23,7 +24,7 @@ JOBS = 1000
 
 
 class ManyOnOne(Files):
-    """Files for many slurmd on one machine: each with its own directory, none with cgroups."""
+    """Files for many slurmd on one machine: directories of their own, no cgroups, no checks."""
 
     def written(self) -> dict[str, bytes]:
         """Return the files."""
@@ -39,7 +40,10 @@ class ManyOnOne(Files):
         ):
             assert old in conf, old
             conf = conf.replace(old, new)
-        return {**files, "slurm.conf": conf.encode(), "gres.conf": b""}
+        # A node's own work, which five hundred machines would share.
+        own = ("Prolog=", "TaskProlog=", "HealthCheck")
+        kept = [line for line in conf.splitlines() if not line.startswith(own)]
+        return {**files, "slurm.conf": "\n".join([*kept, ""]).encode(), "gres.conf": b""}
 
 
 def boot(work: Path) -> None:
@@ -66,15 +70,17 @@ def boot(work: Path) -> None:
 def scale(work: Path) -> None:
     """Many dynamic nodes on one machine: time until slurmctld has all idle, and jobs a second."""
     with FleetLab(work) as lab:
-        lab.files = ManyOnOne(most_nodes=NODES)
+        lab.files = ManyOnOne()
+        lab.files.most_nodes(NODES)
         lab.publish()
         head = lab.launch("head")
         lab.wait_booted(head)
+        # It would end nodes that no EC2 knows.
+        head.machine.run("systemctl", "stop", "trainshed-keeper", "trainshed-recovery")
         conf = "CPUs=2 RealMemory=1000 Feature=train"
         start = f"""
-            mkdir -p /run/many
             for n in $(seq {NODES}); do
-              mkdir -p /run/many/$n
+              mkdir -p /run/many/many-$n
               slurmd -Z -N many-$n --conf-server head:6817 --conf "{conf} Port=$((20000 + n))"
             done
         """

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from assets.functions.slurm_fleet import handler
-from tests.slurm.fleet.lab import CLUSTER, FLEET_PARAMETER, QUEUE, FleetLab, Node
+from tests.slurm.fleet.files import CLUSTER, QUEUE
+from tests.slurm.fleet.lab import FLEET_PARAMETER, FleetLab, Node
 from tests.slurm.lab.machines import wait_until
 
 GROUP = f"{CLUSTER}-{QUEUE}"

@@ -18,10 +18,12 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import unquote
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 import boto3
+from moto.core.models import MockAWS
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
@@ -106,6 +108,8 @@ class Aws:
         """Listen."""
         os.environ.setdefault("AWS_ACCESS_KEY_ID", "lab")
         os.environ.setdefault("AWS_SECRET_ACCESS_KEY", "lab")
+        self._guard = patch.object(MockAWS, "start", _refuse_mock)
+        self._guard.start()
         self._sockets: list[socket.socket] = []
         self._servers: list[BaseWSGIServer | ThreadingHTTPServer] = []
         # moto's state is the process's; each lab has an account of its own in it.
@@ -132,6 +136,7 @@ class Aws:
 
     def __exit__(self, *exc: object) -> None:
         """Stop."""
+        self._guard.stop()
         for server in self._servers:
             server.shutdown()
             server.server_close()
@@ -151,7 +156,9 @@ class Aws:
         self.calls.append(action)
         refused = self.refuse(action)
         if refused:
-            start("400 Bad Request", [("Content-Type", "text/xml")])
+            forbidden = refused == "AccessDenied"
+            status = "403 Forbidden" if forbidden else "400 Bad Request"
+            start(status, [("Content-Type", "text/xml")])
             answer = (
                 f"<Response><Errors><Error><Code>{refused}</Code><Message>{refused} in this lab"
                 "</Message></Error></Errors><RequestID>lab</RequestID></Response>"
@@ -268,6 +275,14 @@ class Aws:
         if answers and address:
             reply += struct.pack("!HHHIH", 0xC00C, _A, 1, 1, 4) + socket.inet_aton(address)
         return reply
+
+
+def _refuse_mock(*_: object, **__: object) -> None:
+    # A boot waits half an hour for the fleet document that such a test would take away.
+    raise RuntimeError(
+        "mock_aws empties moto's state in this process, and a fleet lab is open that has its AWS "
+        "there: leave the lab first"
+    )
 
 
 class _Quiet(WSGIRequestHandler):

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from .lab import QUEUE, FleetLab, Node
+from .files import QUEUE
+from .lab import FleetLab, Node
 
 # Minutes of boots: make test-slurm-all has them.
-_LONG = ["test_interrupted.py", "test_power_on.py"]
+_LONG = ["test_power_on.py"]
 collect_ignore = [] if os.environ.get("TRAINSHED_SWEEP") else _LONG
 
 
@@ -18,8 +19,9 @@ collect_ignore = [] if os.environ.get("TRAINSHED_SWEEP") else _LONG
 def fleet(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[FleetLab, Node, list[Node]]]:
-    """A head node and four idle nodes."""
+    """A head node and four idle nodes of one queue; another queue, without GPUs, has none yet."""
     with FleetLab(tmp_path_factory.mktemp("fleet")) as lab:
+        lab.add_cpu_queue()
         head = lab.launch("head")
         nodes = [lab.launch("compute", QUEUE) for _ in range(4)]
         for node in (head, *nodes):

@@ -10,50 +10,33 @@ import hashlib
 import json
 import secrets
 import subprocess
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.slurm.lab.cluster import LAB_SETTINGS, P5EN, USERS, policy_for_lab
 from tests.slurm.lab.machines import Lab, Machine, wait_until
 from trainshed._assets import ASSETS
-from trainshed.slurm import (
-    BareCluster,
-    NodeGroup,
-    SlurmPolicy,
-    accounting_document,
-    cgroup_conf,
-    gres_conf,
-    slurm_conf,
-)
-from trainshed.slurm.bare import node_settings
 from trainshed.slurm_fleet.archive import archive, archive_of_folder
 
 from .aws import ADDRESSES, REGION, Aws, Instance
-from .image import SLURM_VERSION, Image, installed_image
+from .disk import Disk
+from .files import (
+    CLUSTER,
+    CPU_GROUP,
+    CPU_QUEUE,
+    CPU_TYPE,
+    HEAD_HOST,
+    INSTANCE_TYPE,
+    QUEUE,
+    Files,
+    fleet_document,
+    queue_document,
+)
+from .hardware import Hardware
+from .image import Image, installed_image
 from .volumes import Volumes
 
-CLUSTER = "kait"
-QUEUE = "train"
-INSTANCE_TYPE = "p5en.48xlarge"
-HEAD_HOST = f"head.{CLUSTER}.trainshed.internal"
 FLEET_PARAMETER = f"/trainshed/{CLUSTER}/slurm/fleet"
-_GROUP = NodeGroup(QUEUE, P5EN, 4)
-# Slurm itself never declares a node dead: that is the keeper's.
-_SETTINGS: dict[str, str | int] = {
-    key: value for key, value in LAB_SETTINGS.items() if key != "SlurmdTimeout"
-}
-# What is written by being looked at, or by jobs.
-_VOLATILE = (
-    "etc/trainshed/expect.json",  # the same text at each boot, from health's own script
-    "root/.aws/",
-    "tmp/",
-    "var/cache/",
-    "var/log/",
-    "var/spool/slurmd/",
-    "var/tmp/",
-)
-_HERE = Path(__file__).resolve().parent
 
 
 @dataclass
@@ -81,53 +64,6 @@ class Node:
         return "head" if self.role == "head" else f"{self.queue or self.role}-{short}"
 
 
-@dataclass
-class Files:
-    """What the cluster's ``files`` archive is made of; a test changes it before it launches.
-
-    Args:
-        policy: The policy.
-        settings: More settings of slurm.conf.
-        version: Slurm's version.
-        cgroup: Plugin of cgroup.conf, and whether there is a controller of cores.
-        most_nodes: Nodes that the queue may have.
-    """
-
-    policy: SlurmPolicy = field(default_factory=lambda: policy_for_lab("kait-hardened"))
-    settings: dict[str, str | int] = field(default_factory=lambda: dict(_SETTINGS))
-    version: tuple[int, int] = (24, 11)
-    cgroup: dict[str, Any] = field(default_factory=lambda: {"plugin": "cgroup/v1", "cores": True})
-    most_nodes: int = 4
-
-    def written(self) -> dict[str, bytes]:
-        """Return the files."""
-        cluster = BareCluster(
-            CLUSTER,
-            f"head({HEAD_HOST})",
-            accounting_host=HEAD_HOST,
-            state_dir="/state/slurmctld",
-            slurm_version=self.version,
-            extra=self.settings,
-        )
-        document = accounting_document(self.policy, [_GROUP], cluster=CLUSTER)
-        users = document["users"]
-        policy = {**document, "users": {u: {**users[u], "uid": USERS[u]} for u in users}}
-        cgroup = cgroup_conf(self.policy, plugin=self.cgroup["plugin"])
-        if self.cgroup["plugin"] == "cgroup/v1":
-            # At a place of its own: systemd has version 2, without controllers on this kernel.
-            cgroup += "CgroupMountpoint=/srv/cgroup\n"
-        if not self.cgroup["cores"]:
-            cgroup = cgroup.replace("ConstrainCores=yes", "ConstrainCores=no")
-        group = replace(_GROUP, count=self.most_nodes)
-        return {
-            "slurm.conf": slurm_conf(self.policy, [group], cluster).encode(),
-            "gres.conf": gres_conf([group]).encode(),
-            "cgroup.conf": cgroup.encode(),
-            "policy.json": json.dumps(policy).encode(),
-            f"expect/{INSTANCE_TYPE}.json": json.dumps({"schema": 1, "gpus": 8}).encode(),
-        }
-
-
 class FleetLab(Lab):
     """A network with AWS's stand-ins, and instances on it. Use it as a context.
 
@@ -136,7 +72,7 @@ class FleetLab(Lab):
         image: What instances start from. Default: with Slurm installed, as from the package cache.
     """
 
-    init_script = _HERE / "machine_init.sh"
+    kind = "systemd"
 
     def __init__(self, work: Path, image: Image | None = None) -> None:
         self.image = image or installed_image(work)
@@ -157,6 +93,7 @@ class FleetLab(Lab):
             command = [*self.in_switch(), "ip", "address", "add", address, "dev", "br0"]
             subprocess.run(command, check=True)
         (self.work / "fsx" / "fs").mkdir(parents=True)
+        self.hardware = Hardware(self.work / "fsx")
         self.aws = Aws(self.network).__enter__()
         self.ec2 = self.aws.client("ec2")
         self.ssm = self.aws.client("ssm")
@@ -171,7 +108,7 @@ class FleetLab(Lab):
         )["ARN"]
         volume = self.ec2.create_volume(AvailabilityZone=f"{REGION}a", Size=100)["VolumeId"]
         self.volumes.create(volume)
-        self.document = self._document(volume)
+        self.document = fleet_document(self.munge_secret, volume)
         self.publish()
         return self
 
@@ -182,6 +119,12 @@ class FleetLab(Lab):
             child.wait(timeout=30)
         self.aws.__exit__(*exc)
         self.volumes.remove()
+
+    def add_cpu_queue(self) -> None:
+        """Give the fleet a queue without GPUs beside the other; before its head node boots."""
+        self.files.groups = (*self.files.groups, CPU_GROUP)
+        self.document["queues"][CPU_QUEUE] = queue_document(CPU_GROUP, CPU_TYPE)
+        self.publish()
 
     def publish(self) -> str:
         """Write the scripts, the files and the fleet document; return the document's generation."""
@@ -215,12 +158,12 @@ class FleetLab(Lab):
         self._last_address += 1
         address = f"10.77.0.{self._last_address}"
         self.aws.instances[address] = Instance(
-            instance_id, INSTANCE_TYPE, self.user_data(role, queue)
+            instance_id, _type_of(queue), self.user_data(role, queue)
         )
         if role == "head":
             # Route 53 has the new head node's address from the template.
             self.aws.names[HEAD_HOST] = address
-        machine = self._power_on(instance_id, address, role)
+        machine = self._power_on(instance_id, address, role, queue)
         node = Node(instance_id, address, role, queue, machine)
         self.nodes[instance_id] = node
         return node
@@ -228,7 +171,7 @@ class FleetLab(Lab):
     def reboot(self, node: Node) -> None:
         """Cut a node's power and start it again with its disk."""
         node.machine.power_off()
-        node.machine = self._power_on(node.instance_id, node.address, node.role)
+        node.machine = self._power_on(node.instance_id, node.address, node.role, node.queue)
         self.volumes.show()
 
     def power_off(self, node: Node) -> None:
@@ -242,6 +185,11 @@ class FleetLab(Lab):
         for name, value in values.items():
             text = text.replace(f"@{name}@", value)
         return text
+
+    def submit(self, *options: str, script: str) -> str:
+        """Submit a job to the partition of every node and return its id."""
+        quiet = ("--parsable", "-p", "trainshed", "--mem=10", "-o", "/dev/null")
+        return self.head.machine.run("sbatch", *quiet, *options, "--wrap", script)
 
     def failure(self, node: Node) -> dict[str, Any] | None:
         """Return the record of a node's failed boot, or None."""
@@ -280,8 +228,25 @@ class FleetLab(Lab):
         return record
 
     def boot_again(self, node: Node, seconds: float = 300) -> None:
-        """Run a node's boot once more, to its end."""
-        node.machine.try_run("systemctl", "restart", "trainshed-boot.service", seconds=seconds)
+        """Run a node's boot once more, to its end, well or not.
+
+        Raises:
+            TimeoutError: It has no end; the message is what it said.
+        """
+        boot = ("systemctl", "restart", "trainshed-boot.service")
+        try:
+            node.machine.try_run(*boot, seconds=seconds)
+        except subprocess.TimeoutExpired as error:
+            raise TimeoutError(f"boot of {node.name}: {self.boot_log(node)}") from error
+
+    def kill_boot(self, node: Node) -> bool:
+        """Kill every process of a node's boot; return False when it has none."""
+        unit = "sys/fs/cgroup/system.slice/trainshed-boot.service"
+        try:
+            (node.machine.files / unit / "cgroup.kill").write_text("1")
+        except FileNotFoundError:
+            return False
+        return True
 
     def boot_log(self, node: Node) -> str:
         """Return what a node's boot has said."""
@@ -301,41 +266,16 @@ class FleetLab(Lab):
 
     def disk(self, node: Node) -> dict[str, tuple[str, int]]:
         """Return content and time of every file that a node has written to its disk, but logs."""
-        return {
-            name: (self._content(node, path), 0 if path.is_symlink() else path.stat().st_mtime_ns)
-            for name, path in self._written(node)
-        }
+        return self._disk(node).contents_and_times()
 
     def disk_of_any(self, node: Node) -> dict[str, str]:
         """Return what a node has written, the same for nodes that differ in name and address."""
-        own = (
-            "etc/machine-id",
-            "var/lib/systemd/",
-            "var/lib/chrony/",
-            "var/lib/cloud/",
-            "etc/.pwd",
-        )
-        return {
-            name: self._content(node, path)
-            for name, path in self._written(node)
-            if not name.startswith(own)
-        }
+        return self._disk(node).contents_of_any()
 
-    def _written(self, node: Node) -> list[tuple[str, Path]]:
-        upper = self.work / node.instance_id / "upper"
-        found = [(path.relative_to(upper).as_posix(), path) for path in sorted(upper.rglob("*"))]
-        kept = [(n, p) for n, p in found if not n.startswith(_VOLATILE)]
-        return [(n, p) for n, p in kept if p.is_symlink() or p.is_file()]
-
-    def _content(self, node: Node, path: Path) -> str:
-        if path.is_symlink():
-            return str(path.readlink())
-        data = path.read_bytes()
-        for own in (node.name, node.instance_id.removeprefix("i-"), node.address):
-            data = data.replace(own.encode(), b"@")
-        return hashlib.sha256(
-            data.replace(node.address.replace(".", "-").encode(), b"@")
-        ).hexdigest()
+    def _disk(self, node: Node) -> Disk:
+        dashed = node.address.replace(".", "-")
+        own = (node.name, node.instance_id.removeprefix("i-"), node.address, dashed)
+        return Disk(self.work / node.instance_id / "upper", own)
 
     def daemons(self, node: Node) -> dict[str, str]:
         """Return when each daemon of a node was started."""
@@ -377,7 +317,7 @@ class FleetLab(Lab):
         made = self.ec2.run_instances(
             MinCount=1,
             MaxCount=1,
-            InstanceType=INSTANCE_TYPE,
+            InstanceType=_type_of(queue),
             TagSpecifications=[
                 {
                     "ResourceType": "instance",
@@ -387,15 +327,15 @@ class FleetLab(Lab):
         )
         return str(made["Instances"][0]["InstanceId"])
 
-    def _power_on(self, instance_id: str, address: str, role: str) -> Machine:
+    def _power_on(self, instance_id: str, address: str, role: str, queue: str = QUEUE) -> Machine:
         disk = self.work / instance_id
         if not disk.exists():
             (disk / "upper" / "etc").mkdir(parents=True)
             (disk / "upper/etc/hostname").write_text(f"ip-{address.replace('.', '-')}\n")
             (disk / "upper/etc/machine-id").write_text(f"{secrets.token_hex(16)}\n")
         (disk / "layers").write_text(self.image.lower)
-        machine = self.boot(instance_id, address, gpus=8 if role == "compute" else 0)
-        return machine
+        gpus = 8 if role == "compute" and queue != CPU_QUEUE else 0
+        return self.boot(instance_id, address, gpus=gpus)
 
     def _after_call(self, action: str) -> None:
         if action in ("TerminateInstances", "StopInstances"):
@@ -412,39 +352,6 @@ class FleetLab(Lab):
         instances = [instance for page in pages for instance in page["Instances"]]
         return {i["InstanceId"]: i["State"]["Name"] for i in instances}
 
-    def _document(self, volume: str) -> dict[str, Any]:
-        conf = " ".join(f"{key}={value}" for key, value in node_settings(_GROUP))
-        return {
-            "schema": 1,
-            "cluster": CLUSTER,
-            "region": REGION,
-            "packages": None,
-            "slurm_version": SLURM_VERSION,
-            "containers": False,
-            "image": None,
-            "head": {"host": HEAD_HOST, "state_volume_id": volume},
-            "munge_secret_arn": self.munge_secret,
-            "accounting": None,
-            "mounts": [{"path": "/fsx", "dns_name": "fs", "mount_name": "lab", "efa": False}],
-            "queues": {
-                QUEUE: {
-                    "asg": f"{CLUSTER}-{QUEUE}",
-                    "launch_template": "lt-0123456789abcdef0",
-                    "version": "1",
-                    "nodes": 4,
-                    "instance_type": INSTANCE_TYPE,
-                    "node_conf": conf,
-                    "gpus": 8,
-                    "efa": True,
-                    "nvme_dir": None,
-                    "nvlink": True,
-                    "reservation_id": None,
-                    "start": None,
-                    "end": None,
-                    "drain_minutes": 40,
-                }
-            },
-            "boot_timeout_minutes": 30,
-            "log_group": f"/trainshed/{CLUSTER}/slurm",
-            "alarm_topic_arn": None,
-        }
+
+def _type_of(queue: str) -> str:
+    return CPU_TYPE if queue == CPU_QUEUE else INSTANCE_TYPE

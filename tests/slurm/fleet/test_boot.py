@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from moto import mock_aws
 
+from .files import CPU_QUEUE
 from .lab import FleetLab, Node
 
 SEES = """\
@@ -84,3 +86,30 @@ def test_a_second_boot_changes_nothing(fleet: tuple[FleetLab, Node, list[Node]],
     lab.wait_booted(node)
     assert lab.disk(node) == before
     assert lab.daemons(node) == daemons
+
+
+def test_a_queue_without_gpus_runs_jobs_beside_one_with(
+    fleet: tuple[FleetLab, Node, list[Node]],
+) -> None:
+    lab, head, _ = fleet
+    node = lab.launch("compute", CPU_QUEUE)
+    lab.wait_booted(node)
+    lab.wait_idle(node)
+    job = ("srun", "-p", "trainshed", "-N1", "--mem=10", "-w", node.name)
+    assert head.machine.run(*job, "bash", "-c", "hostname | tee /dev/null") == node.name
+    refused = head.machine.try_run(*job, "--gres=gpu:1", "hostname")
+    assert "Requested node configuration is not available" in refused.stderr
+    before = lab.disk(node)
+    lab.boot_again(node)
+    lab.wait_booted(node)
+    assert lab.disk(node) == before
+    lab.power_off(node)
+
+
+def test_the_labs_aws_cannot_be_emptied_by_a_mock(
+    fleet: tuple[FleetLab, Node, list[Node]],
+) -> None:
+    lab, _, _ = fleet
+    with pytest.raises(RuntimeError, match="mock_aws empties moto's state"):
+        mock_aws().start()
+    assert lab.ssm.get_parameters_by_path(Path="/trainshed", Recursive=True)["Parameters"]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tests.slurm.lab.machines import CommandError, wait_until
 
-from .lab import QUEUE, FleetLab
+from .files import QUEUE
+from .lab import FleetLab
 from .uml import VirtualFleet
 
 JOB = """\
@@ -43,7 +44,8 @@ def test_virtual_machines_become_a_cluster_that_runs_a_job(tmp_path: Path) -> No
         said = head.run(f"srun -p trainshed -N1 --gres=gpu:2 --mem=50 bash -c '{JOB}'")
         assert said.splitlines() == [name, "gpus 0,1", "2 not permitted", "memlock unlimited", "1"]
         assert "COMPLETED" in head.run("sleep 2; sacct -anX -o state")
-        assert head.run("cloud-init status") == "status: done"
+        waited = head.run("cloud-init status --wait | tail -n 1", seconds=300)
+        assert waited == "status: done"
         assert (
             head.run("systemctl --failed --no-legend --plain | grep -v trainshed-keeper; true")
             == ""

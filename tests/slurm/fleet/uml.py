@@ -15,8 +15,9 @@ from pathlib import Path
 from tests.slurm.lab.machines import CommandError, wait_until
 
 from .aws import GATEWAY, Instance
+from .files import HEAD_HOST, INSTANCE_TYPE
 from .image import BASE, CACHE, Image, image_files, image_programs
-from .lab import HEAD_HOST, INSTANCE_TYPE, FleetLab
+from .lab import FleetLab
 
 _HERE = Path(__file__).resolve().parent
 _MODULES = Path("/usr/lib/uml/modules")

@@ -138,8 +138,8 @@ class Lab:
         root: Root of the machines' programs; ``/`` for the host's own.
     """
 
-    init_script = LAB_DIR / "machine_init.sh"
-    """First process of each machine; its usage says what it is given."""
+    kind = "daemons"
+    """What its machines are; machine_init.sh says of each kind what that is."""
 
     def __init__(self, work: Path, root: Path) -> None:
         self.work = work.resolve()
@@ -180,11 +180,12 @@ class Lab:
         started.unlink(missing_ok=True)
         cgroup = f"{self._name}-{name}"
         namespaces = ["--net", "--uts", "--mount", "--pid", "--fork", "--kill-child=KILL"]
-        arguments = [name, address, str(gpus), str(self.work), str(self.root), str(LAB_DIR), cgroup]
+        init = [str(LAB_DIR / "machine_init.sh"), self.kind, name, address, str(gpus)]
+        init += [str(self.work), str(self.root), str(LAB_DIR), cgroup]
         log = (self.work / name / "init.log").open("wb")
         with log:
             process = subprocess.Popen(
-                [*self.in_switch(), "unshare", *namespaces, str(self.init_script), *arguments],
+                [*self.in_switch(), "unshare", *namespaces, *init],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -192,6 +193,7 @@ class Lab:
         wait_until(lambda: self._alive(name, process) and started.exists(), f"the start of {name}")
         pid = _only_child(_only_child(process.pid))
         self._plug_in(pid, address)
+        pid = self._first_process(pid)
         machine = Machine(name, pid, cgroup, process)
         booted = Path(f"/proc/{pid}/root/run/booted")
         wait_until(lambda: self._alive(name, process) and booted.exists(), f"{name} to boot")
@@ -206,6 +208,10 @@ class Lab:
     def network(self) -> Path:
         """The network namespace that the machines are plugged into."""
         return Path(f"/proc/{self._switch_pid}/ns/net")
+
+    def _first_process(self, pid: int) -> int:
+        """Return the first process of a machine that the process with this id becomes or starts."""
+        return pid
 
     def _alive(self, name: str, process: subprocess.Popen[bytes]) -> bool:
         if process.poll() is not None:
