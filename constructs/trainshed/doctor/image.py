@@ -1,4 +1,4 @@
-"""Checks the Deep Learning AMI that a lock names."""
+"""Checks the Deep Learning AMI that a lock names, or that would be taken today."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from botocore.exceptions import ClientError
 
 from ..config import Institution
 from ..config.image_rules import root_disks
+from ..facts.images import newest_image_parameter
 from .verdict import Clients, Run, Verdict, error_code, judged, not_ready
 
 RENEW = "renew the lock: trainshed image FILE"
+LOCK = "take a lock in place of latest: trainshed image FILE"
 
 
 def locked_image_check(institution: Institution) -> Run:
@@ -22,28 +24,47 @@ def locked_image_check(institution: Institution) -> Run:
     """
     lock = institution.fleet.image.lock
     id = str(lock.ami_id if lock else "")
+    return lambda clients: _judged(institution, id, RENEW, clients)
+
+
+def newest_image_check(institution: Institution) -> Run:
+    """Return the check that the newest image fits the nodes and their disks.
+
+    Args:
+        institution: An institution that takes the newest image at each deployment.
+    """
+    parameter = newest_image_parameter(_architecture(institution))
 
     def run(clients: Clients) -> Verdict:
-        try:
-            images = clients.client("ec2").describe_images(ImageIds=[id])["Images"]
-        except ClientError as error:
-            if not error_code(error).startswith("InvalidAMIID"):
-                raise
-            images = []
-        if not images:
-            return not_ready(f"there is no {id} in {institution.region}", RENEW)
-        return judged(list(_faults(institution, images[0])), str(images[0].get("Name", id)))
+        answer = clients.client("ssm").get_parameter(Name=parameter)
+        return _judged(institution, str(answer["Parameter"]["Value"]), LOCK, clients)
 
     return run
 
 
-def _faults(institution: Institution, image: Any) -> Iterator[tuple[str, str]]:
-    fleet = institution.fleet
-    wanted = institution.known_types[fleet.head_node.instance_type].architecture
+def _judged(institution: Institution, id: str, fix: str, clients: Clients) -> Verdict:
+    try:
+        images = clients.client("ec2").describe_images(ImageIds=[id])["Images"]
+    except ClientError as error:
+        if not error_code(error).startswith("InvalidAMIID"):
+            raise
+        images = []
+    if not images:
+        return not_ready(f"there is no {id} in {institution.region}", fix)
+    faults = list(_faults(institution, images[0], fix))
+    return judged(faults, str(images[0].get("Name", id)))
+
+
+def _architecture(institution: Institution) -> str:
+    return institution.known_types[institution.fleet.head_node.instance_type].architecture
+
+
+def _faults(institution: Institution, image: Any, fix: str) -> Iterator[tuple[str, str]]:
+    fleet, wanted = institution.fleet, _architecture(institution)
     if image.get("State", "available") != "available":
-        yield f"it is {image['State']}", RENEW
+        yield f"it is {image['State']}", fix
     if image.get("Architecture", wanted) != wanted:
-        yield f"it is for {image['Architecture']}, and nodes are {wanted}", RENEW
+        yield f"it is for {image['Architecture']}, and nodes are {wanted}", fix
     gib = root_gib(image)
     for key_path, size in root_disks(fleet):
         if size < gib:

@@ -12,7 +12,7 @@ from ..config import ExistingVpc, Institution
 from ..config.fleet_rules import addresses_needed
 from ..facts.parallelcluster import VERSION
 from .endpoints import endpoints_check
-from .image import locked_image_check
+from .image import locked_image_check, newest_image_check
 from .verdict import Check, Clients, Run, Verdict, error_code, judged, not_ready, ready
 
 ALL_PROTOCOLS = "-1"
@@ -44,6 +44,8 @@ def network_checks(institution: Institution) -> Iterator[Check]:
         yield Check("image", "ec2:DescribeImages", _image(institution))
     if institution.fleet.image.lock:
         yield Check("image", "ec2:DescribeImages", locked_image_check(institution))
+    elif institution.fleet.image.latest:
+        yield Check("image", "ssm:GetParameter", newest_image_check(institution))
     ssh = institution.fleet.head_node.ssh
     if ssh and ssh.key_name:
         yield Check(f"key pair {ssh.key_name}", "ec2:DescribeKeyPairs", _key(institution))

@@ -19,6 +19,7 @@ main() {
   mknod -m 666 dev/zero c 1 5
   mknod -m 666 dev/urandom c 1 9
   ln -s /proc/self/fd dev/fd
+  ln -s fd/0 dev/stdin
   mount -t tmpfs none run
   mount -t tmpfs none tmp
   # What is not installed is not to be had.

@@ -133,6 +133,20 @@ def test_a_root_disk_that_is_smaller_than_the_image_is_named(
     )
 
 
+def test_the_newest_image_is_looked_at_where_each_deployment_takes_it(
+    institution: Make, verdict: Run, aws: Any
+) -> None:
+    name = "/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-ubuntu-24.04/latest"
+    disk = {"DeviceName": "/dev/sda1", "Ebs": {"VolumeSize": 300}}
+    image = {"Name": "newest", "RootDeviceName": "/dev/sda1", "BlockDeviceMappings": [disk]}
+    aws.answer("ssm", "get_parameter", {"Parameter": {"Value": AMI}}, Name=f"{name}/ami-id")
+    aws.answer("ec2", "describe_images", {"Images": [image]}, ImageIds=[AMI])
+    made = institution(fleet="{backend: slurm, image: {latest: true}}")
+    found = verdict(made, "image", aws)
+    assert found.status is Status.NOT_READY
+    assert "its root disk has 300 GiB, and head_node.root_volume.gib is 200" in found.detail
+
+
 def test_a_lock_of_an_image_that_is_gone_is_renewed(
     institution: Make, verdict: Run, aws: Any
 ) -> None:
