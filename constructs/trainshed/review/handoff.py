@@ -6,7 +6,7 @@ That is how a foundation tells a cluster its ids, without locking the two togeth
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from .assembly import Stack
@@ -80,22 +80,28 @@ def _differs(before: Answer, after: Answer) -> bool:
     return before.name != after.name
 
 
-def handoff_findings(found: Moved, stacks: Collection[str]) -> Iterator[Finding]:
+def handoff_findings(found: Moved, stacks: Mapping[str, Stack]) -> Iterator[Finding]:
     """Yield what it means that a stack is told another thing.
 
     Args:
         found: What it is told.
-        stacks: Names of the stacks of the head: of one that goes, all is said already.
+        stacks: The stacks of the head: of what goes from them, all is said already.
     """
+    told: set[Key | None] = set()
     for (stack, id), (before, after) in found.items():
-        if before.source and before.source[0] not in stacks:
+        source = before.source
+        if source and (source[0] not in stacks or source[1] not in stacks[source[0]].resources):
             continue
-        was, now = (each.shown or each.name for each in (before, after))
         effect, words = Effect.LIVE, "The stack is told another one from now on."
         if before.noun:
+            if source in told:
+                # Its names and addresses are told as well as its id.
+                continue
+            told.add(source)
             effect = Effect.REPLACES_DATA
             words = (
                 f"The cluster goes on with another {before.noun}, and nothing uses the one that "
                 "is there."
             )
+        was, now = (each.shown or each.name for each in (before, after))
         yield Finding(f"{stack} parameter {id}", was, now, effect, words)
