@@ -179,6 +179,8 @@ def _stack(folder: Path, artifact: Template, properties: Template) -> Iterator[S
 
 
 NESTED = "AWS::CloudFormation::Stack"
+ELSEWHERE = ("AWS::CloudFormation::StackSet", "::MODULE")
+"""How types end that make resources which no template here shows."""
 
 
 def _with_inner(stack: Stack, file: Path, given: Mapping[str, Any]) -> Iterator[Stack]:
@@ -198,6 +200,8 @@ def _with_inner(stack: Stack, file: Path, given: Mapping[str, Any]) -> Iterator[
     unread = list(_unread(template, file))
     inner: list[tuple[Stack, Path, Mapping[str, Any]]] = []
     for id, resource in template["Resources"].items():
+        if resource["Type"].endswith(ELSEWHERE):
+            unread.append(f"{stack.paths.get(id, id)}, {resource['Type']}")
         if resource["Type"] != NESTED:
             continue
         name = f"{stack.name}/{stack.paths.get(id, id)}"

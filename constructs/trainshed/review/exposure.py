@@ -21,6 +21,18 @@ PRIVATE = (
 """Lists of access that let nobody in who is not named (S3 user guide "ACL overview")."""
 
 
+OWN_POLICIES = (
+    "AccessPolicy",
+    "FileSystemPolicy",
+    "KeyPolicy",
+    "Policy",
+    "PolicyDocument",
+    "RepositoryPolicyText",
+    "ResourcePolicy",
+)
+"""What resources call the policy that says who may use them."""
+
+
 def bucket_facts(place: str, properties: Mapping[str, Any], stack: Stack) -> Iterator[Fact]:
     """Yield how open a bucket is."""
     blocked = properties.get("PublicAccessBlockConfiguration", {})
@@ -41,8 +53,11 @@ def bucket_facts(place: str, properties: Mapping[str, Any], stack: Stack) -> Ite
 
 def own_policy_facts(place: str, properties: Mapping[str, Any], stack: Stack) -> Iterator[Fact]:
     """Yield whom a resource's own policy lets in."""
-    for key in ("PolicyDocument", "KeyPolicy", "ResourcePolicy", "FileSystemPolicy"):
+    for key in OWN_POLICIES:
         document = properties.get(key)
+        if isinstance(document, Mapping):
+            # A table has the document one level below.
+            document = document.get("PolicyDocument", document)
         for statement in statements(document, "Allow"):
             actions = [*listed(statement.get("Action")), *_but(statement)]
             words = f"may {', '.join(text(each) for each in actions)}"
@@ -97,7 +112,7 @@ def function_url_facts(place: str, properties: Mapping[str, Any], stack: Stack) 
 
 def permission_facts(place: str, properties: Mapping[str, Any], stack: Stack) -> Iterator[Fact]:
     """Yield whether everybody may call a function."""
-    narrow = ("SourceArn", "SourceAccount", "PrincipalOrgID")
+    narrow = ("SourceArn", "SourceAccount", "PrincipalOrgID", "OrganizationId")
     if properties.get("Principal") == "*" and not any(properties.get(key) for key in narrow):
         yield Fact(Kind.EXPOSURE, place, f"everybody may {text(properties.get('Action'))}")
 

@@ -31,7 +31,7 @@ RULES = {
     "orphan-data": "leaves a file system, bucket or database behind that nothing uses any more",
     "open-ssh": "opens port 22 to the internet",
     "administrator-access": "gives a role the rights of an administrator",
-    "unread": "holds what a review cannot read: macros, loops, a nested template kept elsewhere",
+    "unread": "holds what a review cannot read: macros, loops, modules, templates kept elsewhere",
 }
 OF_EFFECT = {Effect.LOSES_DATA: "lose-data", Effect.REPLACES_DATA: "orphan-data"}
 

@@ -40,6 +40,14 @@ def test_a_nested_stack_that_goes_takes_what_it_has(tmp_path: Path) -> None:
 
 UNREAD: dict[str, tuple[Template, str]] = {
     "macro": ({"Transform": ["Vendor::Macro"]}, "macro Vendor::Macro"),
+    "stack set": (
+        {"Resources": {**TOPIC, "Set": {"Type": "AWS::CloudFormation::StackSet"}}},
+        "Set, AWS::CloudFormation::StackSet",
+    ),
+    "module": (
+        {"Resources": {**TOPIC, "Part": {"Type": "Vendor::Some::Part::MODULE"}}},
+        "Part, Vendor::Some::Part::MODULE",
+    ),
     "macro inside": (
         {"Resources": {**TOPIC, "X": {"Fn::Transform": {"Name": "M"}}}},
         "a macro inside, Fn::Transform",

@@ -226,6 +226,43 @@ TOLD: dict[str, tuple[Change, Change, str]] = {
         ),
         "everybody may kms:*",
     ),
+    "repository for everybody": (
+        EMPTY,
+        resource(
+            CLUSTER,
+            "Images",
+            "AWS::ECR::Repository",
+            RepositoryPolicyText={
+                "Statement": [{"Effect": "Allow", "Action": "ecr:*", "Principal": "*"}]
+            },
+        ),
+        "everybody may ecr:*",
+    ),
+    "table for everybody": (
+        EMPTY,
+        resource(
+            CLUSTER,
+            "Table",
+            "AWS::DynamoDB::Table",
+            ResourcePolicy={
+                "PolicyDocument": {
+                    "Statement": [{"Effect": "Allow", "Action": "dynamodb:*", "Principal": "*"}]
+                }
+            },
+        ),
+        "everybody may dynamodb:*",
+    ),
+    "layer for everybody": (
+        EMPTY,
+        resource(
+            CLUSTER,
+            "Layer",
+            "AWS::Lambda::LayerVersionPermission",
+            Action="lambda:GetLayerVersion",
+            Principal="*",
+        ),
+        "everybody may lambda:GetLayerVersion",
+    ),
     "everybody but one": (
         EMPTY,
         resource(
