@@ -32,11 +32,24 @@ PARTITION_NAMES = st.from_regex(r"[A-Za-z][A-Za-z0-9_-]{0,12}", fullmatch=True).
 TIMES = st.one_of(
     st.just("UNLIMITED"), st.integers(1, 1440 * 400).map(lambda minutes: slurm_time(minutes * 60))
 )
-SHORT_TIMES = st.integers(60, 86_400 * 30).map(slurm_time)
+EXEMPT_TIMES = st.integers(0, 86_400 * 30).map(slurm_time)
+HALF_LIVES = st.one_of(st.just("UNLIMITED"), st.integers(1, 86_400 * 30).map(slurm_time))
 COUNTS = st.one_of(st.none(), st.integers(0, 1_000_000))
 MINUTES = st.one_of(st.none(), st.integers(0, 1_000_000_000))
 MODES = st.sampled_from(["OFF", "REQUEUE", "CANCEL"])
-WEIGHTS = st.integers(0, 1_000_000_000)
+WEIGHTS = st.integers(0, 2**32 // 5)
+USER_NAMES = st.from_regex(r"[a-z_][a-z0-9_.-]{0,12}", fullmatch=True).filter(
+    lambda name: name != "root"
+)
+TEXTS = (
+    st.text(
+        st.characters(exclude_categories=["C", "Z"], exclude_characters="|\"'\\,=:") | st.just(" "),
+        min_size=1,
+        max_size=40,
+    )
+    .map(str.strip)
+    .filter(bool)
+)
 
 
 @st.composite
@@ -47,11 +60,15 @@ def policies(draw: st.DrawFn) -> SlurmPolicy:
     some_qos = st.lists(st.sampled_from(qos), unique=True) if qos else st.just([])
     some_accounts = st.lists(st.sampled_from(accounts), unique=True) if accounts else st.just([])
     one_qos = st.one_of(st.none(), st.sampled_from(qos)) if qos else st.none()
+    with_default = draw(st.booleans())
+    users = draw(st.lists(USER_NAMES, max_size=4, unique=True)) if accounts else []
     values = {
         "qos": {name: draw(_qos(qos[:index])) for index, name in enumerate(qos)},
         "accounts": {
-            name: draw(_account(accounts[:index], some_qos)) for index, name in enumerate(accounts)
+            name: draw(_account(accounts[:index], some_qos, with_default))
+            for index, name in enumerate(accounts)
         },
+        "users": {name: draw(_user(accounts)) for name in users},
         "partitions": draw(
             st.dictionaries(
                 PARTITION_NAMES, _partition(one_qos, some_qos, some_accounts), max_size=5
@@ -64,8 +81,10 @@ def policies(draw: st.DrawFn) -> SlurmPolicy:
 
 def _accepted(values: dict[str, Any]) -> SlurmPolicy:
     """Load a policy, leaving out what the model refuses until it accepts."""
-    for part in ("nothing", "default", "nodes", "default_time", "preempts"):
-        for entry in (*values["partitions"].values(), *values["qos"].values()):
+    sections = ("partitions", "qos", "accounts", "users")
+    entries = [entry for section in sections for entry in values[section].values()]
+    for part in ("nothing", "default", "nodes", "default_time", "preempts", "more_accounts"):
+        for entry in entries:
             entry.pop(part, None)
         try:
             return SlurmPolicy.model_validate(values)
@@ -94,27 +113,45 @@ def _qos(earlier: list[str]) -> st.SearchStrategy[dict[str, Any]]:
             "gpu_minutes_per_job": MINUTES,
             "group_gpu_minutes": MINUTES,
             "max_time": TIMES,
-            "preempt_exempt_time": SHORT_TIMES,
+            "preempt_exempt_time": EXEMPT_TIMES,
             "preempts": preempts,
             "deny_on_limit": st.booleans(),
         },
     )
 
 
+@st.composite
 def _account(
-    earlier: list[str], some_qos: st.SearchStrategy[list[str]]
-) -> st.SearchStrategy[dict[str, Any]]:
-    parents = st.one_of(st.none(), st.sampled_from(earlier)) if earlier else st.none()
+    draw: st.DrawFn, earlier: list[str], some_qos: st.SearchStrategy[list[str]], with_default: bool
+) -> dict[str, Any]:
+    account: dict[str, Any] = draw(
+        st.fixed_dictionaries(
+            {
+                "description": TEXTS,
+                "parent": st.one_of(st.none(), st.sampled_from(earlier)) if earlier else st.none(),
+                "qos": some_qos,
+            },
+            optional={
+                "fairshare": st.integers(1, 1_000_000),
+                "organization": TEXTS,
+                "gpus": COUNTS,
+                "gpu_minutes": MINUTES,
+            },
+        )
+    )
+    if with_default and account["qos"]:
+        account["default_qos"] = draw(st.sampled_from(account["qos"]))
+    return account
+
+
+def _user(accounts: list[str]) -> st.SearchStrategy[dict[str, Any]]:
+    one_account = st.sampled_from(accounts)
     return st.fixed_dictionaries(
-        {
-            "description": st.from_regex(r"[A-Za-z0-9][A-Za-z0-9 ()/.-]{0,30}", fullmatch=True),
-            "parent": parents,
-            "qos": some_qos,
-        },
+        {"account": one_account},
         optional={
+            "more_accounts": st.lists(one_account, unique=True, max_size=3),
             "fairshare": st.integers(1, 1_000_000),
-            "gpus": COUNTS,
-            "gpu_minutes": MINUTES,
+            "admin": st.sampled_from(["None", "Operator", "Administrator"]),
         },
     )
 
@@ -151,10 +188,10 @@ def _scheduler() -> st.SearchStrategy[dict[str, Any]]:
             "preempt_mode": st.sampled_from(["REQUEUE", "CANCEL"]),
         },
         optional={
-            "preempt_exempt_time": SHORT_TIMES,
+            "preempt_exempt_time": EXEMPT_TIMES,
             "send_user_signal": st.booleans(),
             "weights": st.fixed_dictionaries(
-                {}, optional={**weights, "max_age": SHORT_TIMES, "decay_half_life": SHORT_TIMES}
+                {}, optional={**weights, "max_age": HALF_LIVES, "decay_half_life": HALF_LIVES}
             ),
             "enforce_partition_limits": st.sampled_from(["ALL", "ANY", "NO"]),
             "kill_wait_seconds": st.integers(1, 65_533),

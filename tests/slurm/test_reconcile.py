@@ -233,7 +233,7 @@ def test_a_user_with_a_running_job_is_not_deleted_unless_told(hardened: Cluster)
         "slurmctld to hear of mallory",
     )
     hardened.wait_state(job, "RUNNING")
-    assert "user mallory: has jobs; --delete-running deletes it" in hardened.reconcile(
+    assert "user mallory: has jobs; --delete-running cancels them" in hardened.reconcile(
         "apply", "--delete"
     )
     assert "mallory" in hardened.sacctmgr("-nP", "show", "user")

@@ -33,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--document", action="store_true", help="FILE is a policy.json and no institution file"
     )
     parser.add_argument("--delete", action="store_true", help="delete what the policy lacks")
-    parser.add_argument("--delete-running", action="store_true", help="and what has jobs")
+    parser.add_argument(
+        "--delete-running", action="store_true", help="and what has jobs, after cancelling them"
+    )
     parser.add_argument("--exit-code", action="store_true", help="apply: 2 if anything was changed")
     parser.add_argument("--sacctmgr", metavar="PATH", help="default: in PATH, or in /opt/slurm/bin")
 

@@ -61,7 +61,7 @@ def reconcile(
         action: ``plan`` and ``drift`` show what is to be done; ``apply`` does it.
         document: What the database should hold.
         delete: Delete what the document lacks and what has no jobs.
-        delete_running: Delete it although it has jobs.
+        delete_running: Cancel the jobs of what the document lacks, and delete it.
         exit_code: Let ``apply`` return 2 when it changed something.
         sacctmgr: Program to call. Default: the one in PATH or in ``/opt/slurm/bin``.
 

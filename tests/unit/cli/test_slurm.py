@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from trainshed.cli import main
+from trainshed.slurm.reconcile import node_program
 
 INSTITUTIONS = Path(__file__).parents[3] / "institutions"
 KAIT = INSTITUTIONS / "kait.yaml"
@@ -22,6 +23,12 @@ case "$*" in
 *"show qos"*) echo "normal|0$(printf '|%.0s' {1..23})" ;;
 esac
 """
+
+
+@pytest.fixture(autouse=True)
+def lock_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a run lock a file of the test and not the machine's."""
+    monkeypatch.setattr(node_program(), "LOCK_FILE", tmp_path / "lock")
 
 
 @pytest.fixture
