@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -33,6 +34,8 @@ ALERTS_A_DIGEST = 12
 _CUT = " … (cut)"
 # A wiki or a dashboard inside may be without TLS; nothing else is a page.
 _PAGES = ("https://", "http://")
+# What is no character, and what turns those after it around whatever script they are of.
+_UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\u202d\u202e\ud800-\udfff]")
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _ICONS = {"critical": "🔴", "warning": "🟠", "info": "🔵", "ok": "✅", "no data": "⚪"}
 
@@ -135,9 +138,7 @@ def _fit(text: str, limit: int, escapes: dict[str, str]) -> str:
 def _clusters(text: str) -> Iterator[str]:
     """Yield what a reader sees as one character: a letter with its accents, a joined emoji."""
     cluster = ""
-    for char in text:
-        if _is_unshowable(char):
-            char = "\N{REPLACEMENT CHARACTER}"
+    for char in _UNSHOWABLE.sub("\N{REPLACEMENT CHARACTER}", text):
         # A cluster without an end is an attack on the reader: text of combining marks alone.
         if cluster and len(cluster) < 32 and _joins(cluster, char):
             cluster += char
@@ -147,13 +148,6 @@ def _clusters(text: str) -> Iterator[str]:
         cluster = char
     if cluster:
         yield cluster
-
-
-def _is_unshowable(char: str) -> bool:
-    """Tell whether a character is none, or turns what follows around whatever script it is of."""
-    if char < " ":
-        return char not in "\n\t"
-    return "\ud800" <= char <= "\udfff" or char in "\u202d\u202e"
 
 
 def _joins(cluster: str, char: str) -> bool:
