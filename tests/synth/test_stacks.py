@@ -251,17 +251,23 @@ def test_no_export_locks_the_two_stacks_together(templates: Templates, name: str
 
 def test_a_made_database_lets_the_head_node_of_the_bare_fleet_in(tmp_path: Path) -> None:
     text = (INSTITUTIONS[0].parent / "bare.yaml").read_text()
-    old = "  slurm: {state_volume_gib: 100}"
+    old = "  slurm:\n"
     assert text.count(old) == 1
     path = tmp_path / "bare.yaml"
-    path.write_text(text.replace(old, "  accounting: {create: {second_zone: us-east-1b}}"))
+    path.write_text(
+        text.replace(old, f"  accounting: {{create: {{second_zone: us-east-1b}}}}\n{old}")
+    )
     foundation, cluster = pair_of(load(path))
     template = template_of(cluster)
     assert_handed_over(template_of(foundation), template)
     (head,) = of_type(template, "AWS::EC2::Instance")
     groups = head["Properties"]["SecurityGroupIds"]
     assert {"Ref": "FoundationAccountingClientSecurityGroupId"} in groups
-    (parameter,) = of_type(template, "AWS::SSM::Parameter")
+    (parameter,) = (
+        parameter
+        for parameter in of_type(template, "AWS::SSM::Parameter")
+        if parameter["Properties"]["Name"] == "/trainshed/bare/slurm/fleet"
+    )
     assert {"Ref": "FoundationAccountingHost"} in parameter["Properties"]["Value"]["Fn::Join"][1]
 
 
