@@ -112,7 +112,10 @@ def _of_configuration(config: Config, administrators: Collection[str]) -> Iterat
     ]
     for place, node in nodes:
         allowed = (node.get("Ssh") or {}).get("AllowedIps", default)
-        if allowed != NO_ADDRESS:
+        if "${" in str(allowed):
+            words = f"tcp {ingress.SSH_PORT} from whatever the deployment says, {allowed}"
+            yield Fact(Kind.INGRESS, place, words, "open-ssh")
+        elif allowed != NO_ADDRESS:
             yield from ingress.ingress(place, {**ingress.SSH, "CidrIp": allowed})
         yield from _of_node(place, node, administrators)
     for queue in (config.get("Scheduling") or {}).get("SlurmQueues") or []:

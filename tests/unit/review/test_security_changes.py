@@ -215,6 +215,14 @@ def test_a_head_node_open_to_the_world_is_stopped(ssh: Config, tmp_path: Path) -
     assert [(stop.rule, stop.place) for stop in found.stops] == [("open-ssh", "HeadNode")]
 
 
+def test_a_range_of_the_head_node_that_the_deployment_decides_is_stopped(tmp_path: Path) -> None:
+    """``${Range}`` is how a reference of the template stands in a configuration."""
+    ssh = {"AllowedIps": "${Range}"}
+    (stop,) = configured(tmp_path, lambda config: config["HeadNode"].update(Ssh=ssh)).stops
+    assert (stop.rule, stop.place) == ("open-ssh", "HeadNode")
+    assert "tcp 22 from whatever the deployment says, ${Range}" in stop.sentence
+
+
 def test_a_head_node_that_nobody_reaches_opens_nothing(tmp_path: Path) -> None:
     ssh = {"AllowedIps": "255.255.255.255/32"}
     found = configured(tmp_path, lambda config: config["HeadNode"].update(Ssh=ssh))
