@@ -39,8 +39,8 @@ def test_every_file_of_a_cluster_is_rendered(
 def test_a_database_that_is_made_has_names_in_the_place_of_what_aws_gives(tmp_path: Path) -> None:
     path = changed(
         tmp_path,
-        "  slurm: {state_volume_gib: 100}",
-        "  accounting: {create: {second_zone: us-east-1b}}",
+        "  slurm:\n",
+        "  accounting: {create: {second_zone: us-east-1b}}\n  slurm:\n",
     )
     assert main(["render", str(path), "--out", str(tmp_path / "out")]) == 0
     document = json.loads((tmp_path / "out" / "fleet.json").read_text())
@@ -50,8 +50,8 @@ def test_a_database_that_is_made_has_names_in_the_place_of_what_aws_gives(tmp_pa
 
 REFUSED = {
     "another backend's key": (
-        "  slurm: {state_volume_gib: 100}",
-        "  parallelcluster: {removal: retain}",
+        "  slurm:\n",
+        "  parallelcluster: {removal: retain}\n  slurm:\n",
         "fleet.parallelcluster.removal: is for backend parallelcluster, and backend is slurm; "
         "leave it out, or change backend",
     ),
@@ -68,8 +68,8 @@ REFUSED = {
         "leave it out",
     ),
     "policy": (
-        "  slurm: {state_volume_gib: 100}",
-        "  policy: {partitions: {every: {node_names: 'train-[1-4]'}}}",
+        "  slurm:\n",
+        "  policy: {partitions: {every: {node_names: 'train-[1-4]'}}}\n  slurm:\n",
         "fleet.policy.partitions.every.node_names: is train-[1-4]; nodes of the bare fleet come "
         "and go under new names: use queues",
     ),
