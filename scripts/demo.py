@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Deploy an institution to an emulator of AWS on this machine, and look at what it made.
 
-Usage: demo.py [--without-slurm] [--work FOLDER]. Needs `make setup`. Everything is below
-.cache/demo and listens on 127.0.0.1 alone; what an earlier, interrupted run left is cleared first.
+Usage: demo.py [--without-slurm] [--work FOLDER]. Needs `make setup`. Everything is below .cache
+and listens on 127.0.0.1 alone; what an earlier, interrupted run left is cleared first.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import shutil
 import signal
-import subprocess
 import sys
 import textwrap
 import time
@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 from tests.assets.slack_notifier.slack_server import SlackServer  # noqa: E402
 from tests.deploy import account  # noqa: E402
 from tests.deploy.cdk import Cdk, bootstrap, of  # noqa: E402
+from tests.deploy.emulator.children import run_group  # noqa: E402
 from tests.deploy.emulator.process import Emulator  # noqa: E402
 from tests.deploy.institutions import LAB_REGION, alerts, bare, small  # noqa: E402
 from tests.deploy.progress import Progress  # noqa: E402
@@ -34,6 +35,8 @@ WORK = ROOT / ".cache" / "demo"
 NAME = "demo"
 STACKS = (f"{NAME}-foundation", f"{NAME}-cluster")
 STEPS = 7
+# A terminal sends the first; the last is what it sends when it is closed.
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StepError(Exception):
@@ -42,6 +45,14 @@ class StepError(Exception):
     def __init__(self, step: str, why: str, remedy: str) -> None:
         super().__init__(why)
         self.step, self.why, self.remedy = step, why, remedy
+
+
+class Interrupted(BaseException):
+    """A signal came: no step handles it, and everything is cleared up on the way out."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 class Demo:
@@ -61,8 +72,6 @@ class Demo:
         begun = time.monotonic()
         try:
             yield
-        except (KeyboardInterrupt, SystemExit):
-            raise
         except Exception as error:
             raise StepError(what, _short(error), remedy) from error
         print(f"      done in {time.monotonic() - begun:.0f} s", flush=True)
@@ -90,9 +99,7 @@ def prepare(demo: Demo, with_slurm: bool) -> None:
     if not with_slurm:
         demo.say("the deployment alone, as asked")
         return
-    done = subprocess.run(
-        [str(ROOT / "scripts" / "slurm_lab.sh")], capture_output=True, text=True, check=False
-    )
+    done = run_group([str(ROOT / "scripts" / "slurm_lab.sh"), "fleet"])
     demo.slurm = done.returncode == 0
     if not demo.slurm:
         why = ((done.stderr or done.stdout).strip().splitlines() or ["no reason was given"])[-1]
@@ -133,6 +140,9 @@ def run(demo: Demo, stack: ExitStack, with_slurm: bool) -> list[str]:
         progress = Progress(emulator, NAME, region, demo.say)
         with progress if demo.slurm else ExitStack():
             cdk.deploy_again(STACKS[1], options=["--exclusively"])
+        if lab:
+            told = wait_until(lambda: slack.messages, "message of the gate in Slack")[0]
+            demo.say(f"Slack: {told.text}")
     with demo.step("run a job", f"read {demo.work}/machines, where the disks of the machines are"):
         job = submit(demo, lab) if lab else "no Slurm here, so no job"
     with demo.step("trip an alarm and wait for Slack", log):
@@ -187,32 +197,69 @@ def submit(demo: Demo, lab: Any) -> str:
 
 def alarm(emulator: Emulator, slack: SlackServer, region: str) -> str:
     """Trip the alarm of a full file system; return the message that came to Slack."""
+    before = len(slack.messages)
     ids = account.physical_ids(emulator, STACKS[1], region=region)
     name = next(id for logical, id in ids.items() if logical.startswith("AlertsFsxDiskFull"))
     emulator.client("cloudwatch", region).set_alarm_state(
         AlarmName=name, StateValue="ALARM", StateReason="1 datapoint was below the threshold"
     )
-    return str(wait_until(lambda: slack.messages, "message in Slack")[0].text)
+    return str(wait_until(lambda: slack.messages[before:], "message in Slack")[0].text)
+
+
+def end_on_signals() -> None:
+    """Let a signal end the demonstration by way of all that clears up."""
+
+    def end(number: int, _: object) -> None:
+        hold_signals()
+        raise Interrupted(number)
+
+    for each in SIGNALS:
+        signal.signal(each, end)
+
+
+def hold_signals() -> None:
+    """Ignore further signals, which would cut the clearing up short."""
+    for each in SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+
+
+@contextmanager
+def alone(work: Path) -> Iterator[None]:
+    """Hold a folder, since two demonstrations would clear each other's files."""
+    work.parent.mkdir(parents=True, exist_ok=True)
+    with work.with_name(f"{work.name}.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StepError(
+                "hold the folder",
+                f"another demonstration runs in {work}",
+                "wait for its end, or give another folder: make demo DEMO='--work FOLDER'",
+            ) from error
+        yield
 
 
 def main() -> int:
-    """Run the demonstration; return 0, or 1 where a step failed."""
+    """Run the demonstration; return 0, 1 where a step failed, 128 and the number of a signal."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--without-slurm", action="store_true", help="the deployment alone")
     parser.add_argument("--work", type=Path, default=WORK, help="its folder, emptied first")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     demo = Demo(options.work.resolve())
+    end_on_signals()
     try:
-        with ExitStack() as stack:
-            summary = run(demo, stack, not options.without_slurm)
+        with alone(demo.work), ExitStack() as stack:
+            try:
+                summary = run(demo, stack, not options.without_slurm)
+            finally:
+                hold_signals()
     except StepError as error:
         print(f"\ndemo: step failed: {error.step}\n{textwrap.indent(error.why, '  ')}")
         print(f"what to do: {error.remedy}")
         return 1
-    except KeyboardInterrupt:
+    except Interrupted as interrupted:
         print("\ndemo: interrupted; nothing is left running, run it again at any time")
-        return 130
+        return 128 + interrupted.number
     print(f"\nAll of it in {demo.seconds:.0f} s, and nothing is left running.\n")
     print(textwrap.indent("\n".join(summary), "  "))
     print(

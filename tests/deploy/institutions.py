@@ -45,7 +45,7 @@ def bare(name: str, **changes: Any) -> Document:
                 "image": {"ami_id": "ami-0123456789abcdef0"},
                 "queues": {
                     "train": {
-                        "instance_type": "p5.48xlarge",
+                        "instance_type": "p5en.48xlarge",
                         "min_nodes": 2,
                         "max_nodes": 2,
                         "nvme_dir": None,
@@ -58,7 +58,9 @@ def bare(name: str, **changes: Any) -> Document:
                     "extra_slurm_settings": {"SlurmdParameters": "config_overrides"},
                 },
                 "policy": {
-                    "partitions": {"normal": {"queues": ["train"], "default": True}},
+                    "partitions": {
+                        "normal": {"queues": ["train"], "default": True, "qos": "member_qos"}
+                    },
                     "qos": {"member_qos": {"gpus_per_user": 16}},
                     "accounts": {
                         "lab": {

@@ -1,9 +1,16 @@
-"""A bare Slurm fleet from the template to a job: the emulator's groups start the lab's machines."""
+"""A bare Slurm fleet from the template to a job: the emulator's groups start the lab's machines.
+
+IAM decides on each request of its functions and of its nodes, which have the sessions of their own
+roles.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +20,8 @@ from tests.deploy.emulator.process import Emulator
 from tests.deploy.institutions import LAB_REGION, bare, changed
 from tests.deploy.machines import EmulatedFleet
 from tests.deploy.place import Place
+from tests.deploy.privileges import Statement, demands, needed, roles_of, statements
+from tests.deploy.statement_rows import is_elsewhere, label_of, labels
 from tests.deploy.waiting import wait_until
 
 pytestmark = pytest.mark.slurm
@@ -31,6 +40,8 @@ class Deployed:
     refusal: str
     left: list[str]
     """Volumes that the failed deployment left."""
+    labels: dict[Statement, str]
+    """Statements of its roles, those of its nodes too."""
 
     def head(self, *command: str, user: str | None = None) -> str:
         """Run a command on the head node."""
@@ -41,7 +52,7 @@ class Deployed:
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     """A fleet that failed to boot, was mended and deployed again."""
     work = tmp_path_factory.mktemp(NAME)
-    running = Emulator(work, wait_scale=0.2)
+    running = Emulator(work, enforce=True, wait_scale=0.2)
     with running as emulator, EmulatedFleet(work / "machines", emulator, NAME) as lab:
         bootstrap(emulator, LAB_REGION)
         cdk = of(emulator, work, PROMISED)
@@ -51,7 +62,10 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
         left = volumes(emulator)
         of(emulator, work, bare(NAME))
         cdk.deploy()
-        yield Deployed(cdk, lab, str(refused.value), left)
+        ids = [i for s in STACKS for i in account.physical_ids(emulator, s, region=LAB_REGION)]
+        held = statements(emulator, roles_of(emulator, NAME))
+        told = {each: label_of(each, ids, is_bare=True) for each in held}
+        yield Deployed(cdk, lab, str(refused.value), left, told)
 
 
 def volumes(emulator: Place) -> list[str]:
@@ -63,6 +77,9 @@ def volumes(emulator: Place) -> list[str]:
 def test_a_node_that_does_not_boot_fails_the_deployment_and_is_named(fleet: Deployed) -> None:
     assert "failed at step nvme: nvme_scratch: this instance has no NVMe disk" in fleet.refusal
     assert fleet.left == []
+    # What stood for the volume is gone from memory as well.
+    (path,) = Path("/dev/shm").glob(f"trainshed-volume-{os.getpid()}-*")
+    assert path.name.endswith(volumes(fleet.cdk.emulator)[0])
 
 
 def test_the_fleet_is_complete_once_its_nodes_are(fleet: Deployed) -> None:
@@ -70,6 +87,16 @@ def test_the_fleet_is_complete_once_its_nodes_are(fleet: Deployed) -> None:
     created = account.statuses(emulator, *STACKS, region=LAB_REGION)
     assert created == ["CREATE_COMPLETE"] * 2
     assert sorted(fleet.lab.states().values()) == ["idle", "idle"]
+
+
+def test_users_got_in_after_real_checks_and_an_all_reduce(fleet: Deployed) -> None:
+    shown = fleet.head("scontrol", "--oneliner", "show", "nodes").splitlines()
+    for line in shown:
+        assert "ActiveFeatures=train,gate_passed" in line
+        assert "Comment=trainshed: passed; gate passed 20" in line
+    said = json.loads(fleet.head("bash", "-c", "cat /fsx/trainshed/gate/*-train.json"))
+    assert (said["verdict"], len(said["nodes"])) == ("passed", len(shown))
+    assert said["text"].startswith("369.86 GB/s at 16 GiB, least 258.9")
 
 
 def test_a_user_of_the_policy_runs_a_job(fleet: Deployed) -> None:
@@ -104,3 +131,15 @@ def test_a_destroy_stops_every_machine_and_keeps_the_state(fleet: Deployed) -> N
     )
     assert volumes(fleet.cdk.emulator) == state
     assert not account.exists(fleet.cdk.emulator, STACKS[1], region=LAB_REGION)
+
+
+def test_each_statement_is_needed_by_something_that_was_asked(fleet: Deployed) -> None:
+    """The last of this life."""
+    emulator = fleet.lab.emulator
+    asked = demands(emulator.demands, {each.role for each in fleet.labels})
+    found = {fleet.labels[each] for each in needed(fleet.labels, asked)}
+    # What both backends have, test_least_privilege.py asks for.
+    others = labels("full")
+    wanted = {label for label in labels("bare") if label not in others and not is_elsewhere(label)}
+    assert sorted(wanted - found) == []
+    assert sorted(found - wanted - {*others}) == []
