@@ -44,9 +44,10 @@ def test_virtual_machines_become_a_cluster_that_runs_a_job(tmp_path: Path) -> No
         said = head.run(f"srun -p trainshed -N1 --gres=gpu:2 --mem=50 bash -c '{JOB}'")
         assert said.splitlines() == [name, "gpus 0,1", "2 not permitted", "memlock unlimited", "1"]
         assert "COMPLETED" in head.run("sleep 2; sacct -anX -o state")
-        waited = head.run("cloud-init status --wait | tail -n 1", seconds=300)
-        assert waited == "status: done"
-        assert (
-            head.run("systemctl --failed --no-legend --plain | grep -v trainshed-keeper; true")
-            == ""
-        )
+        # The boot goes on on the head node, past slurmctld.
+        ended = head.run("cloud-init status --wait >/dev/null; cloud-init status; true", 300)
+        assert ended == "status: done"
+        # Here cloud-init has the network, and the keeper no Auto Scaling to look at.
+        failed = head.run("systemctl --failed --no-legend --plain; true").splitlines()
+        others = {"networking.service", "trainshed-keeper.service"}
+        assert {line.split()[0] for line in failed} <= others, failed
