@@ -34,7 +34,7 @@ check: $(READY) ## what to run before each commit: style, types, quick tests
 	pytest -q -n 2 -m 'not slow and not slurm and not deploy and not browser and not aws'
 
 demo: $(READY) ## deploy an example to an emulator of AWS here, boot a real Slurm, trip an alarm
-	@python scripts/demo.py
+	@python scripts/demo.py $(DEMO)
 
 test: $(READY) ## everything that CI runs
 	ruff check .

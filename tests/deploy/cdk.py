@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from tests.deploy.emulator.children import bound
 from tests.deploy.emulator.process import ACCOUNT, ROOT
 from tests.deploy.place import Place
 
@@ -100,7 +101,7 @@ def _run(
     command: Sequence[str], environment: dict[str, str], folder: Path, seconds: float
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command,
+        bound(command),
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,

@@ -1,55 +1,55 @@
-"""Says for the head of a bare fleet, whose image only AWS has, that all is ready."""
+"""Says for the head of a bare fleet, whose image only AWS has, that all is done."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import threading
-from contextlib import suppress
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from tests.deploy.place import Place
+from tests.deploy.waiting import Repeating
+
+Queues = Mapping[str, Mapping[str, int]]
 
 
-class ReadyHead:
+class ReadyHead(Repeating):
     """Answers each fleet document of a cluster with a status. Use it as a context."""
 
     def __init__(self, place: Place, cluster: str, region: str) -> None:
+        super().__init__(self._look, every_seconds=0.1)
         self._ssm = place.client("ssm", region)
         self._path = f"/trainshed/{cluster}/slurm"
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._queues: Queues = {}
+        self._said: tuple[str, str, Queues] | None = None
 
-    def __enter__(self) -> ReadyHead:
-        """Begin."""
-        self._thread.start()
-        return self
+    def tell(self, queues: Queues) -> None:
+        """Say how many nodes of each queue do what, now and of each later document."""
+        self._queues = queues
 
-    def __exit__(self, *_: object) -> None:
-        """Stop."""
-        self._ended.set()
-        self._thread.join()
+    def _look(self) -> None:
+        names = [f"{self._path}/{each}" for each in ("fleet", "command")]
+        answer = self._ssm.get_parameters(Names=names)["Parameters"]
+        found = {each["Name"]: each["Value"] for each in answer}
+        if names[0] not in found:
+            self._said = None
+            return
+        phase = "drained" if names[1] in found else "ready"
+        saying = (found[names[0]], phase, self._queues)
+        if saying != self._said:
+            self._say(*saying)
+            self._said = saying
 
-    def _follow(self) -> None:
-        last = ""
-        while not self._ended.wait(0.1):
-            with suppress(self._ssm.exceptions.ParameterNotFound):
-                answer = self._ssm.get_parameter(Name=f"{self._path}/fleet")
-                document = answer["Parameter"]["Value"]
-                if document != last:
-                    self._say(document)
-                    last = document
-
-    def _say(self, document: str) -> None:
+    def _say(self, document: str, phase: str, queues: Queues) -> None:
         status = {
             "schema": 1,
             "generation": hashlib.sha256(document.encode()).hexdigest()[:16],
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "phase": "ready",
+            "phase": phase,
             "step": "",
             "reason": "",
             "remedy": "",
-            "queues": {},
+            "queues": queues,
             "first_job": None,
             "nodes": [],
         }

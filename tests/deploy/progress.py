@@ -3,42 +3,30 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable
 from typing import Any
 
 from tests.deploy.emulator.process import Emulator
+from tests.deploy.waiting import Repeating
 
 
-class Progress:
+class Progress(Repeating):
     """Says each change of a fleet's status. Use it as a context."""
 
     def __init__(
         self, emulator: Emulator, cluster: str, region: str, say: Callable[[str], None]
     ) -> None:
+        super().__init__(self._look, every_seconds=1)
         self._name = f"/trainshed/{cluster}/slurm/status"
         self._ssm = emulator.client("ssm", region)
         self._say = say
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._last = ""
 
-    def __enter__(self) -> Progress:
-        """Begin to look."""
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Stop."""
-        self._ended.set()
-        self._thread.join()
-
-    def _follow(self) -> None:
-        last = ""
-        while not self._ended.wait(1):
-            told = self._told()
-            if told and told != last:
-                self._say(told)
-                last = told
+    def _look(self) -> None:
+        told = self._told()
+        if told and told != self._last:
+            self._say(told)
+            self._last = told
 
     def _told(self) -> str:
         try:

@@ -143,7 +143,8 @@ def _launch(group: Mapping[str, Any]) -> dict[str, Any]:
 def _start(data: Properties, subnet: str, tags: Mapping[str, str]) -> str:
     profile = data.get("IamInstanceProfile", {})
     if isinstance(profile, str):
-        profile = {"Name": profile}
+        # Ref of a profile is its name on AWS, and its ARN here.
+        profile = {"Arn" if profile.startswith("arn:") else "Name": profile}
     found, _ = ec2._resolve_iam_instance_profile(
         iam_arn=profile.get("Arn", ""), iam_name=profile.get("Name", ""), allow_missing=True
     )

@@ -15,6 +15,8 @@ from typing import Any, Self
 import boto3
 from botocore.config import Config
 
+from tests.deploy.emulator.children import PARENT
+
 ROOT = Path(__file__).parents[3]
 ACCOUNT = "111122223333"
 REGION = "us-east-1"
@@ -42,6 +44,7 @@ class Emulator:
         self.enforce = enforce
         self.log = work / "emulator.log"
         self.demands = work / "demands.jsonl"
+        self.credentials = work / "credentials"
         self._settings = {"SFN_WAIT_SCALE": str(wait_scale), **settings}
         self._port = _free_port()
         self._process: subprocess.Popen[bytes] | None = None
@@ -57,7 +60,7 @@ class Emulator:
             folder.mkdir(parents=True, exist_ok=True)
         if self.enforce:
             _make_certificate(self.work)
-        environment = {**_without_aws(), **self._own_environment()}
+        environment = {**_without_aws(), **self._own_environment(), PARENT: str(os.getpid())}
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.deploy.emulator.serve"],
@@ -79,15 +82,10 @@ class Emulator:
         """Stop it and the handlers that it runs."""
         if self._process is None:
             return
-        self._process.terminate()
-        try:
-            self._process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        # Its session holds nothing but its own processes: what handlers left, for instance.
+        # At once, since it keeps nothing; its session holds its own processes and no others.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
         self._process = None
 
     def environment(self) -> dict[str, str]:
@@ -108,6 +106,7 @@ class Emulator:
             "CDK_DISABLE_CLI_TELEMETRY": "1",
             "CDK_VALIDATION": "false",
             "NO_COLOR": "1",
+            "TMPDIR": str(self.work / "tmp"),
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         }
 
@@ -143,6 +142,7 @@ class Emulator:
                 "USE_SSL": "1",
                 "MINISTACK_SSL_KEY": str(self.work / "key.pem"),
                 "TRAINSHED_DEMANDS": str(self.demands),
+                "TRAINSHED_CREDENTIALS": str(self.credentials),
             }
         return environment
 

@@ -1,42 +1,43 @@
 """Run ministack with what our templates need and it lacks.
 
 Usage: ``python -m tests.deploy.emulator.serve``. The environment is ministack's own, which
-``process.Emulator`` sets; ``TRAINSHED_DEMANDS`` names a file for the requests of roles.
+``process.Emulator`` sets; ``TRAINSHED_DEMANDS`` names a file for the requests of roles,
+``TRAINSHED_CREDENTIALS`` a folder for the sessions of instances.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
-import sys
 from pathlib import Path
 
 from tests.deploy.emulator import (
     capacity,
+    children,
     custom_resources,
     demands,
     ec2_types,
     fsx,
     instances,
     recorder,
+    roles,
+    secret_references,
 )
-
-_PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
     """Install the extensions, then serve until terminated, or until who started it is gone."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    children.end_with_parent()
     ec2_types.install()
     instances.install()
+    secret_references.install()
     recorder.install()
     capacity.install()
     custom_resources.install()
     fsx.install()
     if path := os.environ.get("TRAINSHED_DEMANDS"):
         demands.install(Path(path))
+    if path := os.environ.get("TRAINSHED_CREDENTIALS"):
+        roles.install(Path(path))
     from ministack.app import main as serve
 
     serve()
