@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ministack.core.iam_evaluator import EvalContext, evaluate, parse_policy_document
 
-from tests.deploy.emulator.process import Emulator
+from tests.deploy.emulator.process import ACCOUNT, Emulator
 
 Json = Mapping[str, Any]
 
@@ -41,26 +42,41 @@ class Demand:
     resource: str
     context: Json
     keys: Json
+    region: str
 
-    def allowed_by(self, statements: Iterable[Statement]) -> bool:
-        """Tell whether statements allow it."""
-        policies = [
-            parse_policy_document({"Statement": [json.loads(each.document)]}) for each in statements
-        ]
-        account = self.keys.get("aws:principalaccount", "111122223333")
+    def allowed_by(self, statements: Iterable[Statement]) -> list[Statement]:
+        """Return those of the role's statements that allow it, each by itself."""
+        account = self.keys.get("aws:principalaccount", ACCOUNT)
         context = EvalContext(
             principal_arn=f"arn:aws:sts::{account}:assumed-role/{self.role}/session",
             principal_type="AssumedRole",
             principal_account=account,
             action=self.action,
             resource_arn=self.resource,
-            region="us-east-1",
+            region=self.region,
             source_ip="127.0.0.1",
             secure_transport=True,
             service_context=dict(self.context),
             principal_keys=dict(self.keys),
         )
-        return bool(evaluate(context, policies).decision == "Allow")
+        return [
+            each
+            for each in statements
+            if each.role == self.role
+            and evaluate(context, [_parsed(each.document)]).decision == "Allow"
+        ]
+
+
+@cache
+def _parsed(document: str) -> Any:
+    return parse_policy_document({"Statement": [json.loads(document)]})
+
+
+def roles_of(emulator: Emulator, name: str) -> list[str]:
+    """Return the roles of an institution's stacks, those of the CDK's provider framework too."""
+    pages = emulator.client("iam").get_paginator("list_roles").paginate()
+    names = [each["RoleName"] for page in pages for each in page["Roles"]]
+    return [each for each in names if each.startswith((f"{name}-foundation", f"{name}-cluster"))]
 
 
 def statements(emulator: Emulator, roles: Iterable[str]) -> list[Statement]:
@@ -96,30 +112,24 @@ def demands(path: Path, roles: Iterable[str]) -> list[Demand]:
         kind, _, rest = told["principal"].rpartition(":")[2].partition("/")
         role = rest.partition("/")[0]
         if kind == "assumed-role" and role in wanted:
-            found[line] = Demand(
-                role, told["action"], told["resource"], told["context"], told["keys"]
+            same = [role, told["action"], told["resource"], told["context"]]
+            found[json.dumps(same, sort_keys=True)] = Demand(
+                role,
+                told["action"],
+                told["resource"],
+                told["context"],
+                told["keys"],
+                told["region"],
             )
     return list(found.values())
 
 
-def needless(statements: Iterable[Statement], demands: Iterable[Demand]) -> list[Statement]:
-    """Return the statements without which every demand would still be allowed."""
-    by_role: dict[str, list[Statement]] = {}
-    for statement in statements:
-        by_role.setdefault(statement.role, []).append(statement)
-    asked: dict[str, list[Demand]] = {}
-    for demand in demands:
-        asked.setdefault(demand.role, []).append(demand)
-    found = []
-    for role, all_of_it in by_role.items():
-        for statement in all_of_it:
-            rest = [each for each in all_of_it if each is not statement]
-            if all(demand.allowed_by(rest) for demand in _granted(asked.get(role, []), all_of_it)):
-                found.append(statement)
-    return found
+def needed(statements: Iterable[Statement], demands: Iterable[Demand]) -> set[Statement]:
+    """Return the statements without which something that was asked for would be denied.
 
-
-def _granted(asked: Iterable[Demand], statements: Iterable[Statement]) -> list[Demand]:
-    """Leave out what was denied anyway, or was allowed by the resource's own policy."""
+    Each of our statements allows; so a demand that one statement alone allows is denied without it.
+    """
     known = list(statements)
-    return [demand for demand in asked if demand.allowed_by(known)]
+    assert all(json.loads(each.document)["Effect"] == "Allow" for each in known)
+    allowing = (demand.allowed_by(known) for demand in demands)
+    return {one[0] for one in allowing if len(one) == 1}

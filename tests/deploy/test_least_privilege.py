@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -19,29 +20,27 @@ from tests.assets.slack_notifier.slack_server import SlackServer
 from tests.deploy import account
 from tests.deploy.cdk import CdkError, bootstrap, of
 from tests.deploy.emulator.process import ACCOUNT, REGION, ROOT, Emulator
-from tests.deploy.privileges import Demand, Statement, demands, needless, statements
+from tests.deploy.privileges import Demand, Statement, demands, needed, roles_of, statements
+from tests.deploy.statement_rows import is_elsewhere, label_of, labels
 from tests.deploy.waiting import wait_until
 
 STACKS = ("full-foundation", "full-cluster")
-# ParallelCluster and the CloudFormation of its own stack ask for these, which the stand-in does
-# not. tests/peers/pcluster has what the real one calls; the golden templates have the statements.
-OF_PARALLELCLUSTER = {
-    *("Alarms", "Ec2Read", "Ec2Terminate", "Ec2Write", "FileSystems", "Functions", "LogGroups"),
-    *("LoginBalancers", "LoginGroups", "LoginRead", "LoginServiceRoles", "Logs", "OwnersRead"),
-    *("PolicyRead", "Profiles", "ReservationGroups", "RoleAttach", "RoleDetach", "RoleKeep"),
-    *("RolePass", "RoleWrite", "ScriptBuckets", "Scripts", "Secrets", "Tables", "Watch"),
-}
 
 
 @dataclass
 class Life:
     """What a life left: roles' statements, and what was asked in their names."""
 
-    statements: list[Statement]
+    labels: dict[Statement, str]
     demands: list[Demand]
     slack: str
     refusal: str
     """What CloudFormation said of an update without one statement."""
+
+    @property
+    def held(self) -> list[Statement]:
+        """The statements."""
+        return [*self.labels]
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +67,11 @@ def life(tmp_path_factory: pytest.TempPathFactory, lambda_sdk: Path) -> Iterator
             AlarmName=alarm, StateValue="ALARM", StateReason="below the threshold"
         )
         message = wait_until(lambda: slack.messages, "message in Slack")[0].text
-        roles = own_roles(emulator)
+        warn_of_an_end(emulator, document["fleet"]["queues"])
+        roles = roles_of(emulator, "full")
         held = statements(emulator, roles)
+        ids = [id for stack in STACKS for id in account.physical_ids(emulator, stack)]
+        told = {each: label_of(each, ids, is_bare=False) for each in held}
         of_services = asked_by_services(emulator)
         document["tags"] = {"CostCentre": "1"}
         of(emulator, work, document).deploy(STACKS[1], options=["--exclusively"])
@@ -79,13 +81,28 @@ def life(tmp_path_factory: pytest.TempPathFactory, lambda_sdk: Path) -> Iterator
         with pytest.raises(CdkError):
             of(emulator, work, document).deploy(STACKS[1], options=["--exclusively"])
         refusal = "\n".join(account.failures(emulator, STACKS[1]))
-        yield Life(held, [*asked, *of_services], message, refusal)
+        yield Life(told, [*asked, *of_services], message, refusal)
 
 
-def own_roles(emulator: Emulator) -> list[str]:
-    """Return the roles whose policies are ours, without those of the CDK's own framework."""
-    names = [each["RoleName"] for each in emulator.client("iam").list_roles()["Roles"]]
-    return [name for name in names if name.startswith("full-") and "Framework" not in name]
+def warn_of_an_end(emulator: Emulator, queues: dict[str, Any]) -> None:
+    """Send what EventBridge does when EC2 takes an instance and then a Capacity Block away."""
+    kinds = [each["capacity"] for each in queues.values()]
+    block = next(each["reservation_id"] for each in kinds if each["kind"] == "capacity_block")
+    ids = account.physical_ids(emulator, STACKS[1])
+    queue = next(id for key, id in ids.items() if key.startswith("ClusterBlockEventsQueue"))
+    name = next(id for key, id in ids.items() if key.startswith("ClusterBlockEventsBlock"))
+    warnings: list[dict[str, str]] = [
+        {"instance-id": "i-0123456789abcdef0"},
+        {"capacity-reservation-id": block},
+    ]
+    for detail in warnings:
+        event = {"time": "2027-03-01T11:00:00Z", "detail": detail}
+        emulator.client("sqs").send_message(QueueUrl=queue, MessageBody=json.dumps(event))
+    parameters = emulator.client("ssm")
+    wait_until(
+        lambda: parameters.get_parameter(Name=name)["Parameter"]["Value"] != "none",
+        "note of the end of a block",
+    )
 
 
 def take_away(emulator: Emulator, statement: Statement) -> None:
@@ -100,9 +117,10 @@ def take_away(emulator: Emulator, statement: Statement) -> None:
 def asked_by_services(emulator: Emulator) -> list[Demand]:
     """Return what AWS's services ask in the names of roles; the emulator does it by itself.
 
-    Written from memory, to be checked against: VPC user guide "IAM role for publishing flow logs";
-    Lambda guide "Using Lambda with Amazon SQS", "Sending function logs"; SNS guide "Managing
-    encryption keys"; EventBridge Scheduler guide "Configuring a dead-letter queue".
+    Read 2026-11-30: VPC user guide "IAM role for publishing flow logs to CloudWatch Logs"; AWS's
+    policies AWSLambdaSQSQueueExecutionRole and AWSLambdaBasicExecutionRole; EventBridge Scheduler
+    user guide "Configuring a schedule's dead-letter queue". Read 2026-11-29: SNS developer guide
+    "Key management".
     """
     foundation, cluster = STACKS
     place = f"{REGION}:{ACCOUNT}"
@@ -122,7 +140,13 @@ def asked_by_services(emulator: Emulator) -> list[Demand]:
     def role(stack: str, start: str) -> str:
         return find(stack, "IAM::Role", start)
 
+    def function(of_framework: str) -> str:
+        start = f"ClusterFleetProviderFrameworkframework{of_framework}"
+        return f"arn:aws:lambda:{place}:function:{find(cluster, 'Lambda::Function', start)}"
+
     notifier, scheduler = role(cluster, "AlertsNotifier"), role(cluster, "AlertsBlockBlockNotices")
+    blocks = role(cluster, "ClusterBlockEvents")
+    waiter = role(cluster, "ClusterFleetProviderFrameworkwaiter")
     key = f"arn:aws:kms:{place}:key/{find(cluster, 'KMS::Key', 'AlertsKey')}"
     provider_log = log(cluster, "ClusterFleetProviderLog")
     flow_log = log(foundation, "NetworkVpcFlowLogs")
@@ -135,10 +159,17 @@ def asked_by_services(emulator: Emulator) -> list[Demand]:
         (scheduler, "sns:Publish", find(cluster, "SNS::Topic", "AlertsTopic")),
         (scheduler, "kms:GenerateDataKey", key),
         (scheduler, "sqs:SendMessage", queue("AlertsNotifierDeadLetters")),
+        (blocks, "logs:PutLogEvents", log(cluster, "ClusterBlockEventsLog")),
+        (blocks, "sqs:ReceiveMessage", queue("ClusterBlockEventsQueue")),
+        # Step Functions, at each poll of the CDK's provider framework and when it gives up.
+        *(
+            (waiter, "lambda:InvokeFunction", function(each))
+            for each in ("isComplete", "onTimeout")
+        ),
         (role(cluster, "ClusterFleetProviderOnEventRole"), "logs:PutLogEvents", provider_log),
         (role(cluster, "ClusterFleetProviderIsCompleteRole"), "logs:PutLogEvents", provider_log),
     ]
-    return [Demand(name, action, resource, {}, {}) for name, action, resource in rows]
+    return [Demand(name, action, resource, {}, {}, REGION) for name, action, resource in rows]
 
 
 def test_the_whole_life_is_allowed(life: Life) -> None:
@@ -146,16 +177,15 @@ def test_the_whole_life_is_allowed(life: Life) -> None:
 
 
 def test_each_demand_of_a_service_is_allowed(life: Life) -> None:
-    for demand in (each for each in life.demands if not each.keys):
-        own = [each for each in life.statements if each.role == demand.role]
-        assert demand.allowed_by(own), demand
+    refused = [each for each in life.demands if not each.keys and not each.allowed_by(life.held)]
+    assert refused == []
 
 
 def test_each_statement_is_needed_by_something_that_was_asked(life: Life) -> None:
-    left = needless(life.statements, life.demands)
-    told = {each.name.rpartition(" ")[2] for each in left if "Provider" in each.policy}
-    assert told == OF_PARALLELCLUSTER
-    assert [each.name for each in left if "Provider" not in each.policy] == []
+    found = {life.labels[each] for each in needed(life.held, life.demands)}
+    wanted = {label for label in labels("full") if not is_elsewhere(label)}
+    assert sorted(wanted - found) == []
+    assert sorted(found - wanted) == []
 
 
 def test_without_a_statement_a_deployment_fails_and_says_which(life: Life) -> None:
