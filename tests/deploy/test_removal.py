@@ -72,19 +72,27 @@ def bucket(emulator: Emulator) -> str:
     return account.outputs(emulator, STACKS[0])["BucketName"]
 
 
+def parameters(cdk: Cdk) -> list[str]:
+    """Return the names of the parameters that the cluster's stack retains."""
+    return [
+        each["Properties"]["Name"]
+        for each in cdk.template(STACKS[1])["Resources"].values()
+        if each["Type"] == "AWS::SSM::Parameter"
+        and each.get("DeletionPolicy", "").startswith("Retain")
+    ]
+
+
 def test_a_cluster_that_was_retained_is_refused_and_then_taken_over(
     emulator: Emulator, cdk: Cdk
 ) -> None:
-    stays = account.retained(emulator, STACKS[1], cdk.template(STACKS[1]))
     arn = account.stack_id(emulator, NAME)
     cdk.destroy(STACKS[1])
     assert account.stack_id(emulator, NAME) == arn
-    parameters = [id for id, type in stays.items() if type == "AWS::SSM::Parameter"]
     with pytest.raises(CdkError, match="already exists") as refused:
         cdk.deploy_again(STACKS[1])
     assert "HeadActions" in str(refused.value)
     assert account.stack_id(emulator, NAME) == arn
-    emulator.client("ssm").delete_parameters(Names=parameters)
+    emulator.client("ssm").delete_parameters(Names=parameters(cdk))
     cdk.deploy_again(STACKS[1])
     assert account.stack_id(emulator, NAME) == arn
     assert account.statuses(emulator, NAME) == ["UPDATE_COMPLETE"]
@@ -111,3 +119,23 @@ def test_a_destroy_leaves_exactly_what_is_retained(
         *stays.values()
     }
     assert emulator.client("s3").get_object(Bucket=data, Key="data/one")["Body"].read() == b"1"
+
+
+def test_a_second_foundation_stands_beside_the_first_and_refuses_its_cluster(
+    emulator: Emulator, cdk: Cdk
+) -> None:
+    """The stacks are gone by now, and what they retained is not."""
+    arn = account.stack_id(emulator, NAME)
+    there = emulator.client("fsx").describe_file_systems()["FileSystems"]
+    cdk.deploy_again(STACKS[0])
+    assert account.outputs(emulator, STACKS[0])["FileSystemId"] not in {
+        each["FileSystemId"] for each in there
+    }
+    assert emulator.client("s3").list_objects_v2(Bucket=bucket(emulator))["KeyCount"] == 0
+    with pytest.raises(CdkError, match="already exists"):
+        cdk.deploy_again(STACKS[1])
+    emulator.client("ssm").delete_parameters(Names=parameters(cdk))
+    with pytest.raises(CdkError, match="HeadNode > Networking > SubnetId"):
+        cdk.deploy_again(STACKS[1])
+    assert account.stack_id(emulator, NAME) == arn
+    assert account.statuses(emulator, NAME) == ["UPDATE_COMPLETE"]

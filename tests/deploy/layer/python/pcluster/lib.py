@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -72,11 +73,14 @@ def update_cluster(
 
 
 def _refuse_what_stops_the_fleet(old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-    """Refuse a head node of another type and other instances, as 3.16.1's update policies do."""
-    if old["HeadNode"]["InstanceType"] != new["HeadNode"]["InstanceType"]:
-        raise ParallelClusterApiException(
-            "Update failure: HeadNode > InstanceType: the update is not supported"
-        )
+    """Refuse another head node and other instances, as 3.16.1's update policies do."""
+    heads = old["HeadNode"], new["HeadNode"]
+    for path in (("InstanceType",), ("Networking", "SubnetId")):
+        was, comes = (functools.reduce(dict.__getitem__, path, head) for head in heads)
+        if was != comes:
+            raise ParallelClusterApiException(
+                f"Update failure: HeadNode > {' > '.join(path)}: the update is not supported"
+            )
     if _instances(old) != _instances(new):
         raise ParallelClusterApiException(
             "Update failure: Instances: All compute nodes must be stopped. "
