@@ -22,7 +22,7 @@ UNIT
 #!/bin/sh
 PYTHONPATH=/opt/trainshed/current exec python3 -m keeper.recovery gate "$@"
 PROGRAM
-  "$(dirname "$0")/goodput_timers.sh"
+  bash "$(dirname "$0")/goodput_timers.sh"
   before=$(cat /run/trainshed/recovery-scripts 2>/dev/null || true)
   after=$(readlink /opt/trainshed/current)
   if [[ $before != "$after" ]]; then

@@ -16,7 +16,6 @@ from ._names import construct_words
 from .capacity import CapacityReservation
 from .config import (
     AccountingDatabase,
-    CapacityBlock,
     ExistingLustre,
     ExistingVpc,
     Fleet,
@@ -31,7 +30,7 @@ from .config.faults import refuse
 from .config.fleet_rules import addresses_needed, fleet_faults
 from .launch import capacity_warnings
 from .network import TrainingNetwork
-from .network.known import identity_of
+from .network.known import check_vpc
 from .storage import DataBucket, LustreStorage
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ class TrainingCluster(Construct):
     ) -> None:
         super().__init__(scope, id)
         check_record("fleet", fleet, Fleet)
-        _check_vpc(network, storage)
+        check_vpc(network.vpc, storage.vpc)
         refuse(fleet_faults(fleet, zone=network.zone, types=known_types))
         for name, queue in fleet.queues.items():
             for warning in capacity_warnings(queue.capacity, max_nodes=queue.max_nodes):
@@ -118,20 +117,12 @@ class TrainingCluster(Construct):
             tags=tags,
             known_types=known_types,
         )
-        self.block_events = self._block_events(fleet)
-
-    def _block_events(self, fleet: Fleet) -> BlockEvents | None:
-        capacities = (queue.capacity for queue in fleet.queues.values())
-        ids = {each.reservation_id for each in capacities if isinstance(each, CapacityBlock)}
-        if not ids:
-            return None
-        return fleets.BlockEvents(
+        self.block_events = fleets.block_events_of(
             self,
             "BlockEvents",
-            cluster_name=self.fleet.cluster_name,
-            block_ids=sorted(ids),
+            fleet,
+            cluster_name=cluster_name,
             head=self.fleet.head_grant_principal,
-            log_retention_days=fleet.monitoring.log_retention_days,
         )
 
     def _reservation(
@@ -322,17 +313,3 @@ def _existing_network(
         efa_group_allows_itself=existing.efa_group_allows_itself,
         egress_security_group=egress_group,
     )
-
-
-def _check_vpc(network: TrainingNetwork, storage: LustreStorage) -> None:
-    """Refuse a file system that is known to stand in another VPC."""
-    if storage.vpc is None:
-        return
-    here, there = identity_of(network.vpc), identity_of(storage.vpc)
-    # An id and the path of a resource cannot be compared: both may be of one VPC.
-    if here and there and here != there and ("/" in here) == ("/" in there):
-        raise ValueError(
-            f"the storage is in VPC {there} and the network in VPC {here}; give the storage "
-            "network.vpc and network.compute_subnet, or, where the two are peered, import it with "
-            "LustreStorage.from_attributes"
-        )

@@ -43,7 +43,8 @@ class PcNode:
         self.seen = Path("/etc/slurm/pc") / name
         for made in ("root/opt", "bin"):
             (self.place / made).mkdir(parents=True)
-        for command, text in (("aws", _AWS), ("systemctl", "#!/bin/sh\n")):
+        nothing = "#!/bin/sh\n"
+        for command, text in (("aws", _AWS), ("systemctl", nothing), ("fi_pingpong", nothing)):
             self.command(command, text)
 
     @property

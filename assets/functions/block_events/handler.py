@@ -35,10 +35,12 @@ def handler(event: dict[str, Any], context: object) -> list[dict[str, str]]:
 def note(event: dict[str, Any]) -> dict[str, str]:
     """Note a warning, unless the block has one already or is another cluster's."""
     detail = event.get("detail") or {}
-    block = detail.get("capacity-reservation-id") or block_of(str(detail.get("instance-id") or ""))
-    name = json.loads(os.environ["PARAMETERS"]).get(block)
-    if name is None:
-        return {"noted": "nothing", "block": str(block)}
+    named = str(detail.get("capacity-reservation-id") or "")
+    block = named or block_of(str(detail.get("instance-id") or ""))
+    names: dict[str, str] = json.loads(os.environ["PARAMETERS"])
+    if block not in names:
+        return {"noted": "nothing", "block": block}
+    name = names[block]
     ssm = client("ssm")
     if ssm.get_parameter(Name=name)["Parameter"]["Value"] != NOTHING:
         return {"noted": "before", "block": block}
@@ -46,17 +48,15 @@ def note(event: dict[str, Any]) -> dict[str, str]:
     return {"noted": event["time"], "block": block}
 
 
-def block_of(instance: str) -> str | None:
-    """Return the reservation that an instance runs in."""
+def block_of(instance: str) -> str:
+    """Return the reservation that an instance runs in; empty if there is none."""
     if not instance:
-        return None
+        return ""
     try:
         found = client("ec2").describe_instances(InstanceIds=[instance])
     except ClientError as error:
         if error.response["Error"]["Code"] == "InvalidInstanceID.NotFound":
-            return None
+            return ""
         raise
-    for reservation in found["Reservations"]:
-        for each in reservation["Instances"]:
-            return each.get("CapacityReservationId")
-    return None
+    instances = [each for some in found["Reservations"] for each in some["Instances"]]
+    return str(instances[0].get("CapacityReservationId") or "") if instances else ""

@@ -12,6 +12,7 @@ from .fleet import CAPABILITIES, Backend, Capability, ClusterFleet, FleetNetwork
 
 if TYPE_CHECKING:
     from .block_events import BlockEvents as BlockEvents
+    from .block_events import block_events_of as block_events_of
     from .node_scripts import NodeScript as NodeScript
     from .node_scripts import node_script as node_script
     from .parallelcluster import ParallelClusterFleet as ParallelClusterFleet
@@ -30,6 +31,7 @@ _HOMES = {
     "SlurmFleet": "slurm_fleet",
     "SlurmFleetNetwork": "slurm_head",
     "SlurmFleetProvider": "slurm_provider",
+    "block_events_of": "block_events",
     "node_script": "node_scripts",
 }
 
@@ -47,6 +49,7 @@ __all__ = [
     "SlurmFleet",
     "SlurmFleetNetwork",
     "SlurmFleetProvider",
+    "block_events_of",
     "node_script",
     "require",
 ]

@@ -19,6 +19,8 @@ from constructs import Construct
 from .._acknowledge import acknowledge
 from .._assets import asset
 from .._stacks import stack_facts
+from ..config.capacity import CapacityBlock
+from ..config.fleet import Fleet
 from ..facts.capacity_blocks import EXPIRATION_TYPES, INTERRUPTION_TYPES
 from ..slurm_fleet.names import block_parameter
 from .provider_acknowledgments import OF_LOG, acknowledge_wildcards
@@ -163,3 +165,29 @@ class BlockEvents(Construct):
         acknowledge(function, _OF_FUNCTION)
         acknowledge_wildcards(self, rights)
         return function
+
+
+def block_events_of(
+    scope: Construct, id: str, fleet: Fleet, *, cluster_name: str, head: iam.IGrantable
+) -> BlockEvents | None:
+    """Bring the warnings of a fleet's Capacity Blocks to its head node; None without a block.
+
+    Args:
+        scope: Where it belongs.
+        id: Its id there.
+        fleet: The fleet's record.
+        cluster_name: Name of the cluster.
+        head: Policy of its head node.
+    """
+    capacities = (queue.capacity for queue in fleet.queues.values())
+    ids = {each.reservation_id for each in capacities if isinstance(each, CapacityBlock)}
+    if not ids:
+        return None
+    return BlockEvents(
+        scope,
+        id,
+        cluster_name=cluster_name,
+        block_ids=sorted(ids),
+        head=head,
+        log_retention_days=fleet.monitoring.log_retention_days,
+    )

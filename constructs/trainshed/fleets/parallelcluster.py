@@ -12,9 +12,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from .. import facts
-from .._given import check_record
 from .._stacks import stack_facts
-from ..config.backend_rules import backend_faults
 from ..config.capacity import CapacityBlock
 from ..config.faults import refuse
 from ..config.fleet import Fleet
@@ -22,11 +20,9 @@ from ..pcluster import (
     References,
     Surroundings,
     configuration_faults,
-    fleet_faults,
     has_own_boundary,
     policy_warnings,
     render,
-    unknown_types,
 )
 from ..pcluster.render import SlurmSetting
 from ..records import is_token
@@ -36,6 +32,7 @@ from .cluster_tags import ClusterTags
 from .fleet import FleetNetwork
 from .node_policies import NodePolicies, session_manager_policy_arn
 from .node_scripts import NodeScript
+from .parallelcluster_checks import check_fleet
 from .parallelcluster_nodes import FleetStorage, ParallelClusterNodes
 from .provider import ParallelClusterProvider
 
@@ -122,7 +119,7 @@ class ParallelClusterFleet(Construct):
     ) -> None:
         super().__init__(scope, id)
         self._stack = stack_facts(self, scope)
-        _check(cluster_name, fleet, known_types)
+        check_fleet(cluster_name, fleet, known_types)
         for number, warning in enumerate(policy_warnings(fleet, known_types), start=1):
             Annotations.of(self).add_warning_v2(f"trainshed:policy:{number}", warning)
         nodes = ParallelClusterNodes(
@@ -303,23 +300,6 @@ class ParallelClusterFleet(Construct):
         self.head_node_private_ip = self.resource.get_att_string("HeadNodePrivateIp")
         self.stack_arn = self.status_arn = self.resource.get_att_string("StackArn")
         self.log_group_prefix = f"/aws/parallelcluster/{self.cluster_name}-"
-
-
-def _check(cluster_name: str, fleet: Fleet, known_types: Mapping[str, facts.InstanceType]) -> None:
-    check_record("fleet", fleet, Fleet)
-    if is_token(cluster_name):
-        raise ValueError(
-            "cluster_name is known only at deploy time, and names of roles and permissions are "
-            "made of it at synth; write the name itself"
-        )
-    refuse(unknown_types(fleet, known_types))
-    refuse(backend_faults(fleet))
-    if fleet.accounting and fleet.accounting.create:
-        raise ValueError(
-            "fleet.accounting.create asks for a database, which SlurmAccountingDatabase makes; "
-            "give its record instead: fleet.accounting.made(...)"
-        )
-    refuse(fleet_faults(fleet, cluster_name=cluster_name, known_types=known_types))
 
 
 def _secret_arns(fleet: Fleet) -> tuple[str, ...]:

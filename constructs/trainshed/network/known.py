@@ -50,3 +50,21 @@ def identity_of(vpc: ec2.IVpc) -> str | None:
     if isinstance(token, Reference) and isinstance(token.target, ec2.CfnVPC):
         return token.target.node.path
     return None
+
+
+def check_vpc(network: ec2.IVpc, storage: ec2.IVpc | None) -> None:
+    """Refuse a file system that is known to stand in another VPC than the network.
+
+    Raises:
+        ValueError: It does.
+    """
+    if storage is None:
+        return
+    here, there = identity_of(network), identity_of(storage)
+    # An id and the path of a resource cannot be compared: both may be of one VPC.
+    if here and there and here != there and ("/" in here) == ("/" in there):
+        raise ValueError(
+            f"the storage is in VPC {there} and the network in VPC {here}; give the storage "
+            "network.vpc and network.compute_subnet, or, where the two are peered, import it with "
+            "LustreStorage.from_attributes"
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from assets.node.health.checks import basic, fast
 from assets.node.health.checks.basic import NotHereError
 from assets.node.health.checks.expectation import ExpectationError, load, parse
 from assets.node.health.checks.node import Node
+from assets.node.health.checks.probe import Probe
 from tests.fixtures.health.node import Fault, SaidNode, fault, p5en, stand_in
 
 HEALTH = Path(__file__).parents[3] / "assets" / "node" / "health"
@@ -180,3 +182,15 @@ def test_the_program_needs_the_standard_library_alone() -> None:
         if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and not node.level)
     }
     assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names
+
+
+def test_a_failed_loopback_says_what_failed_and_not_that_its_server_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pingpong = tmp_path / "fi_pingpong"
+    pingpong.write_text('#!/bin/sh\necho "fi_domain: No data available" >&2\nexit 61\n')
+    pingpong.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    code, said = basic._ping(Node(Probe(), p5en(), xid_since=-1), "rdmap80s0")
+    assert code == 61
+    assert said.strip().splitlines()[-1] == "fi_domain: No data available"
