@@ -471,8 +471,9 @@ def _own_qos(current: State, account: str, settings: Settings) -> Iterator[tuple
     """Yield what to set for somebody in an account with QOS of its own, and after what."""
     own = _name_set(settings.get("QOS") or "")
     if settings.get("DefaultQOS"):
-        if own:
-            yield 0, f"QOS={','.join(sorted(own | _effective_qos(current, account)))}"
+        of_account = _effective_qos(current, account)
+        if own and not of_account <= own:
+            yield 0, f"QOS={','.join(sorted(own | of_account))}"
         yield 1, "DefaultQOS=-1"
     if own:
         yield 2, "QOS="
@@ -846,7 +847,8 @@ def reconcile(given: argparse.Namespace, wanted: State) -> int:
     apply(made, sacctmgr)
     after = planned() if made.steps else made
     show(after)
-    if after.steps:
+    # Slurm 22.05 does not keep every script in a description, which is for reports alone.
+    if [step for step in after.steps if not step.text.startswith("describe account")]:
         raise SlurmError("sacctmgr accepted every call, and the above is still to be done")
     return 2 if made.steps and given.exit_code else 0
 

@@ -97,6 +97,15 @@ def test_strangers_are_held_to_the_qos_of_the_account_they_are_in() -> None:
     ]
 
 
+def test_a_run_that_was_killed_after_the_first_of_three_calls_does_not_repeat_it() -> None:
+    state = reached()
+    state.users["alice"].accounts["general"].update(QOS="member_qos,x", DefaultQOS="x")
+    assert calls(accounts.plan(state, wanted())) == [
+        "modify user where name=alice account=general cluster=kait set DefaultQOS=-1",
+        "modify user where name=alice account=general cluster=kait set QOS=",
+    ]
+
+
 def test_coordinators_lose_what_they_may_do() -> None:
     state = reached()
     state.accounts["general"].coordinators = frozenset(["bob", "alice"])
