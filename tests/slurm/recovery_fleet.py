@@ -8,7 +8,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from assets.node.keeper.recovery.gate import QueueState
+from assets.node.keeper.document import Gate
+from assets.node.keeper.recovery.gate import QueueState, Run
 from assets.node.keeper.recovery.loop import Recovery
 from assets.node.keeper.recovery.slurm import Slurm
 from assets.node.keeper.recovery.store import Store
@@ -39,10 +40,8 @@ class LabSlurm(Slurm):
         super().__init__(fleet._run, GATE)
         self._etc = str(fleet.lab.work / "etc")
 
-    def submit_gate(self, queue: str, nodes: int, gpus: int, folder: str, reserved: str) -> str:
-        return super().submit_gate(
-            queue, nodes, gpus, folder.replace(self._etc, "/etc/slurm"), reserved
-        )
+    def submit_gate(self, step: Run, folder: str, reserved: str, gate: Gate) -> str:
+        return super().submit_gate(step, folder.replace(self._etc, "/etc/slurm"), reserved, gate)
 
 
 class RecoveryFleet(KeptFleet):
@@ -52,6 +51,7 @@ class RecoveryFleet(KeptFleet):
         self.told: list[tuple[str, str]] = []
         self.checking = True
         super().__init__(lab, work)
+        self.cloud.gate = {"minutes": 25, "strict": False}
         etc = lab.work / "etc"
         for name in ("health", "checks", "records/gate"):
             (etc / name).mkdir(parents=True)
@@ -72,10 +72,10 @@ class RecoveryFleet(KeptFleet):
     def ready(self, nodes: int = 3) -> None:
         """Bring the fleet to so many idle nodes, in a queue that is open."""
         self.gate_says("ok", "369.86 GB/s at 16 GiB, least 258.9")
-        super().ready(nodes)
         record = self.store.record("train")
         if record is not None and record.verdict == "failed":
             self.store.asked("train").touch()
+        super().ready(nodes)
         self.until(lambda: self.queues["train"].reserved is None, "the open queue")
 
     def restart_recovery(self) -> None:
@@ -85,7 +85,7 @@ class RecoveryFleet(KeptFleet):
             LabSlurm(self),
             self.store,
             lambda subject, text: self.told.append((subject, text)),
-            read=lambda: json.dumps({**json.loads(self.cloud.values["fleet"][0]), "gate": True}),
+            read=lambda: self.cloud.values["fleet"][0],
             send=lambda cluster, found: None,
         )
 
@@ -121,6 +121,12 @@ class RecoveryFleet(KeptFleet):
         """Return state, reason and comment of a node."""
         shown = self.head.try_run("scontrol", "--oneliner", "show", "node", name).stdout
         return " ".join(re.findall(r"(?:State|Reason|Comment)=.*?(?= \w+=|$)", shown))
+
+    def features(self, name: str) -> str:
+        """Return the features of a node."""
+        shown = self.head.run("scontrol", "--oneliner", "show", "node", name)
+        found = re.search(r" ActiveFeatures=(\S+)", shown)
+        return found[1] if found else ""
 
     def state(self, name: str) -> str:
         """Return the state of a node, without the sign of a reservation."""

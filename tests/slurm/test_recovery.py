@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from assets.node.keeper.recovery.again import ask
 from assets.node.keeper.recovery.goodput import Goodput
-from assets.node.keeper.recovery.loop import ask
 from assets.node.keeper.recovery.weekly import week
 from tests.slurm import keeper_fleet
 from tests.slurm.keeper_fleet import Booted
@@ -100,6 +100,10 @@ def test_users_are_kept_out_until_nodes_and_the_gate_have_passed(started: Recove
     assert "212.5 GB/s" in fleet.told[0][1]
     fleet.round()
     assert "DRAIN" not in "".join(fleet.node(name) for name in names())
+    assert {fleet.features(name) for name in names()} == {"train,gate_failed"}
+    assert fleet.cloud.status["phase"] == "gate-failed"
+    assert "nccl_gate over train-" in fleet.cloud.status["reason"]
+    assert "212.5 GB/s at 16 GiB, least 258.9" in fleet.cloud.status["reason"]
     assert fleet.job(job) == "PENDING"
     # Neither a restart nor a reconfiguration lets anybody in.
     fleet.head.run("scontrol", "reconfigure")
@@ -113,6 +117,9 @@ def test_users_are_kept_out_until_nodes_and_the_gate_have_passed(started: Recove
     assert record is not None and record.verdict == "passed"
     assert set(record.nodes) == set(names())
     assert all("gate passed" in fleet.node(name) for name in names())
+    fleet.round()
+    assert {fleet.features(name) for name in names()} == {"train,gate_passed"}
+    assert fleet.cloud.status["phase"] == "ready"
     assert fleet.cloud.status["first_job"]["state"] == "COMPLETED"
 
 
