@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.slurm.lab.machines import wait_until
+
 from .image import PACKAGES, bare_image
 from .lab import FleetLab
 
@@ -57,6 +59,22 @@ def test_a_damaged_package_is_named_and_nothing_installed(lab: FleetLab) -> None
     lab.boot_again(node)
     lab.wait_booted(node)
     assert lab.failure(node) is None
+    assert node.machine.run("sinfo", "--version") == "slurm-wlm 24.11.5"
+    lab.power_off(node)
+
+
+def test_an_installation_that_is_killed_is_finished_by_the_next_boot(lab: FleetLab) -> None:
+    lab.document["packages"] = lab.put("packages.tar", PACKAGES.read_bytes())
+    lab.publish()
+    node = lab.launch("login")
+    unpacked = node.machine.files / "usr/sbin/munged"
+    wait_until(unpacked.exists, lambda: lab.boot_log(node), 120, 0.002)
+    assert lab.kill_boot(node)
+    assert node.machine.run("dpkg", "--audit"), "dpkg was not in the middle of it"
+    wait_until(lambda: lab.boot_ended(node), "the end of the boot", 60)
+    lab.boot_again(node)
+    lab.wait_booted(node)
+    assert node.machine.run("dpkg", "--audit") == ""
     assert node.machine.run("sinfo", "--version") == "slurm-wlm 24.11.5"
     lab.power_off(node)
 
