@@ -33,18 +33,7 @@ def test_a_slurmdbd_that_does_not_start_is_named(fleet: Fleet) -> None:
 def test_slurmctld_is_restarted_under_load_and_loses_no_job(fleet: Fleet) -> None:
     lab, _, _ = fleet
     run = lab.head.machine.run
-    job = run(
-        "sbatch",
-        "--parsable",
-        "-p",
-        "trainshed",
-        "--array=1-40",
-        "--mem=10",
-        "-o",
-        "/dev/null",
-        "--wrap",
-        "sleep 1",
-    )
+    job = lab.submit("--array=1-40", script="sleep 1")
     for _ in range(2):
         run("systemctl", "restart", "slurmctld")
         wait_until(lambda: "UP" in run("scontrol", "ping"), "slurmctld", 60, 0.5)
@@ -58,36 +47,9 @@ def test_a_new_head_node_stops_the_old_one_and_has_its_queue_and_accounting(flee
     lab, _, nodes = fleet
     old = lab.head
     before = old.machine.run("sacct", "-aXnP", "-o", "JobID,State")
-    running = old.machine.run(
-        "sbatch",
-        "--parsable",
-        "-p",
-        "trainshed",
-        "-N1",
-        "--gres=gpu:8",
-        "--mem=10",
-        "-w",
-        nodes[0].name,
-        "-o",
-        "/dev/null",
-        "--wrap",
-        "sleep 25",
-    )
-    waiting = old.machine.run(
-        "sbatch",
-        "--parsable",
-        "-p",
-        "trainshed",
-        "-N1",
-        "--gres=gpu:8",
-        "--mem=10",
-        "-w",
-        nodes[0].name,
-        "-o",
-        "/dev/null",
-        "--wrap",
-        "true",
-    )
+    on = ("-N1", "--gres=gpu:8", "-w", nodes[0].name)
+    running = lab.submit(*on, script="sleep 25")
+    waiting = lab.submit(*on, script="true")
     wait_until(
         lambda: "RUNNING" in old.machine.run("squeue", "-ahj", running, "-o", "%T"),
         "a job",
