@@ -7,13 +7,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from .lab import HEAD_HOST, FleetLab, Node
+from tests.slurm.lab.machines import wait_until
+from trainshed.slurm_fleet.archive import archive
+
+from .files import HEAD_HOST
+from .lab import FleetLab, Node
 
 LOCK = """\
-import fcntl, time
+import fcntl, pathlib, time
 with open("/var/lib/dpkg/lock-frontend", "r+b") as lock:
     fcntl.lockf(lock, fcntl.LOCK_EX)
-    print("held", flush=True)
+    pathlib.Path("/run/lab-held").touch()
     time.sleep(600)
 """
 
@@ -102,6 +106,7 @@ def test_a_package_manager_that_is_held_is_named_with_its_holder(
 ) -> None:
     _, node = spare
     node.machine.run("systemd-run", "--unit=held", "python3", "-c", LOCK)
+    wait_until((node.machine.files / "run/lab-held").exists, "the lock")
     script = "/opt/trainshed/current/wait_apt.sh"
     try:
         said = node.machine.try_run(script, "3", seconds=60)
@@ -126,3 +131,27 @@ def test_scripts_with_another_checksum_do_not_run(spare: tuple[FleetLab, Node]) 
         lab.document["scripts"] = scripts
         lab.write_document()
     assert "is not the file that was deployed; its SHA-256 is another" in reason
+
+
+def test_a_file_that_may_not_be_read_yet_is_waited_for(spare: tuple[FleetLab, Node]) -> None:
+    lab, node = spare
+    files = lab.document["files"]
+    newer = lab.put("files.zip", archive({**lab.files.written(), "newer": b""}).data)
+    # The document of an update, before the node's role has the right to what it names.
+    lab.document["files"] = newer
+    lab.aws.refuse = lambda action: "AccessDenied" if newer["key"] in action else None
+    try:
+        lab.write_document()
+        node.machine.run("systemctl", "restart", "--no-block", "trainshed-boot")
+        waits = "the fleet document is read again in 15 s"
+        wait_until(lambda: waits in lab.boot_log(node), lambda: lab.boot_log(node))
+        assert lab.failure(node) is None
+        lab.aws.refuse = lambda action: None
+        lab.wait_booted(node)
+        assert (node.machine.files / "etc/trainshed/files/newer").exists()
+    finally:
+        lab.aws.refuse = lambda action: None
+        lab.document["files"] = files
+        lab.write_document()
+    asked = [action for action in lab.aws.calls if newer["key"] in action]
+    assert len(asked) < 10, asked
