@@ -79,7 +79,7 @@ for user in json.load(open(sys.argv[1]))["users"].values():
 
 # Images are unpacked on the node's own disks where it has some: /run and /tmp fill up.
 write_configuration() {
-  local scratch=/var/lib/enroot
+  local scratch=/var/lib/enroot users
   if mountpoint --quiet /opt/dlami/nvme; then
     scratch=/opt/dlami/nvme/enroot
   fi
@@ -89,6 +89,7 @@ ENROOT_CACHE_PATH $scratch/cache/user-\$(id -u)
 ENROOT_DATA_PATH $scratch/data/user-\$(id -u)
 ENROOT_TEMP_PATH $scratch/tmp
 CONF
+  users=$(directories_of_users "$scratch") || fail "$POLICY cannot be read, see above"
   # Each user's directories are made here: in one that all may write to, another could make them
   # first and change what runs in the containers.
   write_file /etc/tmpfiles.d/trainshed-enroot.conf 0644 root <<CONF
@@ -98,7 +99,7 @@ d $scratch 0755 root root
 d $scratch/cache 0755 root root
 d $scratch/data 0755 root root
 d $scratch/tmp 1777 root root
-$(directories_of_users "$scratch")
+$users
 CONF
   systemd-tmpfiles --create /etc/tmpfiles.d/trainshed-enroot.conf
 }

@@ -108,6 +108,23 @@ def test_a_kernel_that_keeps_namespaces_from_users_gets_enroots_profile(
     assert not (machine.files / "srv/parsed").exists()
 
 
+def test_a_policy_that_cannot_be_read_ends_the_step(
+    fleet: tuple[FleetLab, dict[str, Node]],
+) -> None:
+    machine = fleet[1]["login"].machine
+    policy = "/etc/trainshed/files/policy.json"
+    install = ("/opt/trainshed/current/install_containers.sh", "/opt/trainshed/packages")
+    machine.run("mv", policy, f"{policy}.away")
+    try:
+        done = machine.try_run(*install)
+    finally:
+        machine.run("mv", f"{policy}.away", policy)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (
+        1,
+        f"install_containers: {policy} cannot be read, see above",
+    )
+
+
 def other_version() -> bytes:
     """Return a package cache whose plugin was built for the Slurm of Ubuntu 24.04."""
     made = io.BytesIO(package_cache(None))
