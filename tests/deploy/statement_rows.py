@@ -82,6 +82,11 @@ ROWS: tuple[Row, ...] = (
         _RIGHTS,
     ),
     Row(
+        r"bare ClusterFleetRolesHeadPolicy \d+ ssm:GetParameters",
+        "the keeper reads whether EC2 warned of a Capacity Block's end, and the lab has no block",
+        _GOLDEN,
+    ),
+    Row(
         r"bare ClusterFleetProvider(Look|Start)Policy StartHead",
         "asked for when the rollback of a new head node starts the former one again",
         _RIGHTS,

@@ -20,6 +20,8 @@ main() {
       continue
     fi
     mkdir -p "$layers/written/$name" "$layers/aside/$name"
+    # The upper directory's mode is what is seen: /tmp is open to all.
+    chmod --reference="$place" "$layers/written/$name"
     mount -t overlay -o "lowerdir=$place,upperdir=$layers/written/$name,workdir=$layers/aside/$name" none "$place"
   done
   mount --bind "$layers/checkout" "$checkout"

@@ -60,9 +60,14 @@ class Volumes:
 
     def remove(self) -> None:
         """Give the block devices back."""
-        for volume, device in self._devices.items():
-            _losetup("--detach", device)
-            (_MEMORY / f"trainshed-volume-{os.getpid()}-{volume}").unlink()
+        for volume in list(self._devices):
+            self.delete(volume)
+
+    def delete(self, volume: str) -> None:
+        """Give a volume's block device back."""
+        # Where a machine that is going still holds it, the kernel detaches it after that.
+        _losetup("--detach", self._devices.pop(volume))
+        (_MEMORY / f"trainshed-volume-{os.getpid()}-{volume}").unlink()
 
 
 def _detach_dead() -> None:
