@@ -47,7 +47,9 @@ def deployed(place: RealAccount) -> Iterator[cdk.Cdk]:
             line
             for stack in STACKS
             for line in made.template(stack)["Resources"]
-            if made.template(stack)["Resources"][line].get("DeletionPolicy") == "Retain"
+            if made.template(stack)["Resources"][line]
+            .get("DeletionPolicy", "")
+            .startswith("Retain")
         ]
         print(f"retained, and paid for until it is deleted: {kept}")
 
