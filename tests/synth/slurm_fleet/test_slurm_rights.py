@@ -127,6 +127,7 @@ HEAD: Statements = {
             "autoscaling:DescribeAutoScalingGroups",
             "autoscaling:DescribeScalingActivities",
             "ec2:DescribeInstances",
+            "ec2:DescribeCapacityReservations",
             "ec2:DescribeVolumes",
         ],
         ["*"],

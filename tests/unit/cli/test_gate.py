@@ -34,7 +34,7 @@ def launch(role: str, cluster: str = "bare") -> str:
     ec2 = boto3.client("ec2", region_name=REGION)
     tags = {"trainshed:cluster": cluster, "trainshed:role": role}
     made = ec2.run_instances(
-        ImageId=ec2.describe_images()["Images"][0]["ImageId"],
+        ImageId=ec2.register_image(Name="base")["ImageId"],
         MinCount=1,
         MaxCount=1,
         TagSpecifications=[
