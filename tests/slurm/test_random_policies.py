@@ -222,6 +222,10 @@ def test_slurmctld_takes_any_policy_that_the_model_accepts(
 def test_the_database_reaches_any_policy_that_the_model_accepts(
     accounting: Cluster, policy: SlurmPolicy
 ) -> None:
+    if accounting.version < (23, 2):
+        # It keeps other letters of a description otherwise than it was given them.
+        text = policy.model_dump_json().encode("ascii", "replace").decode()
+        policy = SlurmPolicy.model_validate_json(text)
     accounting.write_accounting_policy(policy)
     # From whatever the policy before it left.
     accounting.reconcile("apply", "--delete-running")

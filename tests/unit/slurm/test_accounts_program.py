@@ -62,6 +62,23 @@ def test_a_call_that_is_accepted_and_does_nothing_fails_the_run(
     assert "the above is still to be done" in capsys.readouterr().err
 
 
+def test_a_description_that_the_database_does_not_keep_fails_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def sacctmgr(*arguments: str) -> str:
+        shown = {"cluster": "kait\n", "qos": "normal\n", "account": "lab||lab|??\n"}
+        if arguments[1] == "association":
+            return f"lab|||root|1{'|' * (len(accounts.ASSOCIATION_SETTINGS) - 1)}\n"
+        return shown.get(arguments[1], "") if arguments[0] == "show" else ""
+
+    monkeypatch.setattr(accounts, "run_sacctmgr", lambda program: sacctmgr)
+    policy = SlurmPolicy.model_validate({"accounts": {"lab": {"description": "서울"}}})
+    path = tmp_path / "policy.json"
+    path.write_text(json.dumps(accounting_document(policy, [], cluster="kait")))
+    assert accounts.main(["apply", str(path), "--sacctmgr", "x"]) == 0
+    assert "[1/1] describe account lab" in capsys.readouterr().out
+
+
 def test_the_command_line_of_trainshed_runs_the_nodes_own_program(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
