@@ -167,14 +167,14 @@ def test_the_minutely_check_drains_under_the_name_that_parallelcluster_wrote(fle
 
 
 def test_the_prolog_is_on_every_node_and_checks_those_that_have_the_checks(fleet: Fleet) -> None:
-    late, job = fleet.boot(3), ""
+    late = fleet.boot(3)
     fleet.start_slurmd(late)
     # A node that was there before the checks came: the prolog is the cluster's, and passes.
     job = fleet.cluster.submit("alice", "-w", late.name, "--gres=gpu:1", script="echo ran")
     fleet.cluster.wait_state(job, "COMPLETED")
     node = fleet.nodes[NODES[1]]
     node.become(fault("double-bit-ecc"))
-    job = fleet.cluster.submit("alice", "-w", node.name, "--gres=gpu:1", script="echo ran")
+    job = fleet.cluster.submit("alice", "-w", node.name, "--gres=gpu:1", script="echo landed")
     wait_until(lambda: "DRAIN" in fleet.shown(node), lambda: fleet.shown(node), 40)
     assert "health: " in fleet.shown(node) and "[reset]" in fleet.shown(node)
-    assert fleet.cluster.output("alice", job) == ""
+    assert "landed" not in fleet.cluster.output("alice", job)
