@@ -4,16 +4,34 @@ from __future__ import annotations
 
 import zipfile
 from contextlib import nullcontext
+from fnmatch import fnmatchcase
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 
+from scripts.deploying_role import NAMED
 from tests.deploy import account
 from tests.deploy.cdk import Cdk, bootstrap
 from tests.deploy.emulator.process import ACCOUNT, ROOT, Emulator
 from tests.deploy.head import ReadyHead
 
+# How the ARN of each type follows from its name.
+NAMED_TYPES = {
+    "AutoScaling::AutoScalingGroup": (
+        "autoscaling:autoScalingGroup",
+        "arn:aws:autoscaling:{place}:autoScalingGroup:1:autoScalingGroupName/{name}",
+    ),
+    "CloudWatch::Alarm": ("cloudwatch:alarm", "arn:aws:cloudwatch:{place}:alarm:{name}"),
+    "DynamoDB::Table": ("dynamodb:table", "arn:aws:dynamodb:{place}:table/{name}"),
+    "Events::Rule": ("events:rule-on-default-event-bus", "arn:aws:events:{place}:rule/{name}"),
+    "Lambda::Function": ("lambda:function", "arn:aws:lambda:{place}:function:{name}"),
+    "Logs::LogGroup": ("logs:log-group", "arn:aws:logs:{place}:log-group:{name}:*"),
+    "S3::Bucket": ("s3:bucket", "arn:aws:s3:::{name}"),
+    "SNS::Topic": ("sns:topic", "arn:aws:sns:{place}:{name}"),
+    "SQS::Queue": ("sqs:queue", "arn:aws:sqs:{place}:{name}"),
+    "SSM::Parameter": ("ssm:parameter", "arn:aws:ssm:{place}:parameter{name}"),
+}
 EXAMPLES = sorted(path.stem for path in (ROOT / "institutions").glob("*.yaml"))
 
 
@@ -37,6 +55,8 @@ def test_an_example_is_deployed_and_a_second_deploy_changes_nothing(
     assert cdk.deploy_again().count("(no changes)") == 2
     assert account.statuses(emulator, *stacks, region=region) == ["CREATE_COMPLETE"] * 2
     assert_functions_have_the_code_of_their_assets(emulator, cdk, f"{name}-cluster", region)
+    for stack in stacks:
+        assert_the_deploying_role_may_make_what_has_a_name(emulator, stack, region)
 
 
 def assert_functions_have_the_code_of_their_assets(
@@ -60,3 +80,26 @@ def assert_functions_have_the_code_of_their_assets(
             assert all(archive.read(each) == (folder / each).read_bytes() for each in names)
             checked += "handler.py" in " ".join(names)
     assert checked
+
+
+def assert_the_deploying_role_may_make_what_has_a_name(
+    emulator: Emulator, stack: str, region: str
+) -> None:
+    """Hold the names that CloudFormation gave against docs/deploying-role.json."""
+    place = f"{region}:{ACCOUNT}"
+    checked = 0
+    for type, (kind, arn) in NAMED_TYPES.items():
+        ids = account.physical_ids(emulator, stack, region=region, type=type)
+        for id in ids.values():
+            made = arn.format(place=place, name=name_of(id))
+            assert any(fnmatchcase(made, each) for each in NAMED[kind]), made
+            checked += 1
+    assert checked
+
+
+def name_of(id: str) -> str:
+    """Return the name that AWS has for a physical id."""
+    # The emulator's own way to name log groups; AWS begins with the stack's name, as everywhere.
+    if id.startswith("/aws/cloudformation/"):
+        return id.removeprefix("/aws/cloudformation/").replace("/", "-")
+    return id if id.startswith("/") else id.rpartition("/")[2].rpartition(":")[2]
