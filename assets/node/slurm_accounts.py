@@ -757,10 +757,10 @@ def find_program(name: str) -> str:
     return found
 
 
-def _run(*command: str) -> str:
+def _run(*command: str, seconds: int = 600) -> str:
     # The program is Slurm's own, the arguments are checked where the policy is made; no shell.
     done = subprocess.run(  # noqa: S603
-        command, capture_output=True, text=True, check=False, timeout=600
+        command, capture_output=True, text=True, check=False, timeout=seconds
     )
     if done.returncode:
         said = " ".join((done.stdout + done.stderr).split())
@@ -784,8 +784,12 @@ def busy_pairs(*, sure: bool) -> list[tuple[str, str]]:
         SlurmError: slurmctld does not answer.
     """
     try:
-        shown = _run(find_program("squeue"), "--all", "--noheader", "--format=%u|%a")
-    except SlurmError:
+        shown = _run(
+            *(find_program("squeue"), "--all", "--noheader", "--format=%u|%a"),
+            # squeue asks for a minute where nobody answers.
+            seconds=600 if sure else 10,
+        )
+    except (SlurmError, subprocess.TimeoutExpired):
         if sure:
             raise
         return []
@@ -837,7 +841,8 @@ def reconcile(given: argparse.Namespace, wanted: State) -> int:
 
     def planned() -> Plan:
         current = read_database(sacctmgr, wanted.cluster)
-        busy = busy_pairs(sure=not given.delete_running) if delete else []
+        strangers = delete and plan(current, wanted).left
+        busy = busy_pairs(sure=not given.delete_running) if strangers else []
         return plan(current, wanted, delete=delete, cancel=given.delete_running, busy=busy)
 
     made = planned()

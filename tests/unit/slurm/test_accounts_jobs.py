@@ -65,7 +65,7 @@ class Slurm:
             raise accounts.SlurmError(self.refusal)
         return ""
 
-    def run(self, *command: str) -> str:
+    def run(self, *command: str, seconds: int = 600) -> str:
         self.calls.append(command)
         return ""
 
@@ -101,7 +101,7 @@ def test_a_deletion_that_stays_refused_fails(
 def test_without_slurmctld_only_a_deletion_that_cancels_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fails(*command: str) -> str:
+    def fails(*command: str, seconds: int) -> str:
         raise accounts.SlurmError("Unable to contact slurm controller")
 
     monkeypatch.setattr(accounts, "_run", fails)
