@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -98,14 +99,39 @@ def test_a_deletion_that_stays_refused_fails(
     assert slurm.calls.count(("delete", "user")) == asked
 
 
-def test_without_slurmctld_only_a_deletion_that_cancels_goes_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def fails(*command: str, seconds: int) -> str:
-        raise accounts.SlurmError("Unable to contact slurm controller")
+def _no_answer(*command: str, seconds: int = 600) -> str:
+    raise accounts.SlurmError("Unable to contact slurm controller")
 
-    monkeypatch.setattr(accounts, "_run", fails)
+
+def _no_end(*command: str, seconds: int = 600) -> str:
+    raise subprocess.TimeoutExpired(command, seconds)
+
+
+def _down(*command: str, seconds: int = 600) -> str:
+    assert command[0] != "squeue", "squeue waits a minute for a slurmctld that does not run"
+    return "Slurmctld(primary) at head is DOWN\n"
+
+
+@pytest.mark.parametrize("answer", [_no_answer, _no_end, _down])
+def test_without_slurmctld_a_deletion_that_cancels_goes_on(
+    monkeypatch: pytest.MonkeyPatch, answer: Callable[..., str]
+) -> None:
+    monkeypatch.setattr(accounts, "_run", answer)
     monkeypatch.setattr(accounts, "find_program", lambda name: name)
     assert accounts.busy_pairs(sure=False) == []
+
+
+def test_without_slurmctld_a_deletion_that_spares_jobs_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(accounts, "_run", _no_answer)
+    monkeypatch.setattr(accounts, "find_program", lambda name: name)
     with pytest.raises(accounts.SlurmError, match="Unable to contact"):
         accounts.busy_pairs(sure=True)
+
+
+def test_jobs_are_asked_for_where_slurmctld_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"scontrol": "Slurmctld(primary) at head is UP\n", "squeue": "ann|physics\n"}
+    monkeypatch.setattr(accounts, "_run", lambda program, *_, seconds=600: said[program])
+    monkeypatch.setattr(accounts, "find_program", lambda name: name)
+    assert accounts.busy_pairs(sure=False) == [("ann", "physics")]
