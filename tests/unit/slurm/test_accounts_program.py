@@ -62,6 +62,40 @@ def test_a_call_that_is_accepted_and_does_nothing_fails_the_run(
     assert "the above is still to be done" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("plans", "code", "called"),
+    [
+        ([["a"], []], 2, ["a"]),
+        ([["a", "b"], ["b"], []], 2, ["a", "b", "b"]),
+        ([["a"], ["describe account x"]], 2, ["a"]),
+        ([["a"], ["a"], ["a"], ["a"]], 1, ["a", "a", "a"]),
+        ([[]], 0, []),
+    ],
+    ids=["at once", "changed by another call", "a lost description", "never", "nothing"],
+)
+def test_what_a_call_changes_beside_what_it_names_is_put_right_in_the_same_run(
+    plans: list[list[str]],
+    code: int,
+    called: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    recorder = Recorder()
+    following = iter(plans)
+
+    def plan(*_: Any, **__: Any) -> accounts.Plan:
+        return accounts.Plan([accounts.Step(text, (text, "")) for text in next(following)])
+
+    monkeypatch.setattr(accounts, "run_sacctmgr", lambda program: recorder)
+    monkeypatch.setattr(accounts, "plan", plan)
+    document = accounting_document(SlurmPolicy(), [COMPUTE], cluster="kait")
+    path = tmp_path / "policy.json"
+    path.write_text(json.dumps(document))
+    assert accounts.main(["apply", "--exit-code", str(path), "--sacctmgr", "x"]) == code
+    names = {text for texts in plans for text in texts}
+    assert [call[0] for call in recorder.calls if call[0] in names] == called
+
+
 def test_a_description_that_the_database_does_not_keep_fails_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
