@@ -27,7 +27,11 @@ SCRIPTS = {
     "LustreTuning": "lustre_tuning.sh",
     "LustreEfaClient": "lustre_efa_client.sh",
     "PcActions": "pc_actions.sh",
+    "PcBasicCheck": "pc_basic_check.sh",
+    "PcCompute": "pc_compute.sh",
+    "PcHead": "pc_head.sh",
     "PcOptional": "pc_optional.sh",
+    "PcRelease": "pc_release.sh",
     "PcSlurmPolicy": "pc_slurm_policy.sh",
     "RestrictImds": "restrict_imds.sh",
 }
@@ -60,16 +64,22 @@ class PlainClusterStack(cdk.Stack):
         }
         self.urls = {id: script.s3_object_url for id, script in self.scripts.items()}
         common = ("HoldKernel", "LustreTuning")
-        head_list = self._script_list("head", common)
+        on_head = (*common, "PcRelease", "PcHead")
+        head_list = self._script_list("head", on_head)
         start_list = self._script_list("start", ["PcSlurmPolicy"])
         policy = self._parameter("slurm-policy", "Slurm policy: SHA-256, S3 URL", "none")
         login_list = self._script_list("login", (*common, "RestrictImds"))
         run_lists = ("PcActions", *common)
         on_compute = ("HoldKernel", "LustreEfaClient", "LustreTuning", "PcOptional", "RestrictImds")
+        checks = ("PcRelease", "PcCompute", "PcBasicCheck")
         self.head = self._node_policy(
-            "HeadPolicy", (*run_lists, "PcSlurmPolicy"), start_list, head_list, policy
+            "HeadPolicy",
+            ("PcActions", *on_head, "PcSlurmPolicy"),
+            start_list,
+            head_list,
+            policy,
         )
-        self.compute = self._node_policy("ComputePolicy", on_compute)
+        self.compute = self._node_policy("ComputePolicy", (*on_compute, *checks))
         self.login = self._node_policy("LoginPolicy", (*run_lists, "RestrictImds"), login_list)
         boundary = iam.ManagedPolicy(
             self,

@@ -56,7 +56,14 @@ def configuration(
             "Imds": {"Secured": True},
             "Iam": {
                 "AdditionalIamPolicies": [{"Policy": session_policy}, {"Policy": head_policy}],
-                "S3Access": access("PcActions", "PcSlurmPolicy", "HoldKernel", "LustreTuning"),
+                "S3Access": access(
+                    "PcActions",
+                    "PcSlurmPolicy",
+                    "HoldKernel",
+                    "LustreTuning",
+                    "PcRelease",
+                    "PcHead",
+                ),
             },
             "CustomActions": {
                 "OnNodeStart": {"Sequence": [script("PcActions", start_list, region)]},
@@ -102,6 +109,9 @@ def configuration(
                             "HoldKernel",
                             "RestrictImds",
                             "LustreEfaClient",
+                            "PcRelease",
+                            "PcCompute",
+                            "PcBasicCheck",
                         ),
                     },
                     "CustomActions": {
@@ -116,6 +126,9 @@ def configuration(
                                 script("HoldKernel"),
                                 script("LustreTuning", MOUNT_DIR),
                                 script("RestrictImds", "pcluster-admin"),
+                                script(
+                                    "PcRelease", region, keys["PcCompute"], keys["PcBasicCheck"]
+                                ),
                             ]
                         },
                     },
