@@ -43,16 +43,21 @@ def newest_image_check(institution: Institution) -> Run:
 
 
 def _judged(institution: Institution, id: str, fix: str, clients: Clients) -> Verdict:
+    image = find_image(clients, id)
+    if image is None:
+        return not_ready(f"there is no {id} in {institution.region}", fix)
+    return judged(list(_faults(institution, image, fix)), str(image.get("Name", id)))
+
+
+def find_image(clients: Clients, id: str) -> Any:
+    """Return what EC2 says of an image, or None where the account sees none of that id."""
     try:
         images = clients.client("ec2").describe_images(ImageIds=[id])["Images"]
     except ClientError as error:
         if not error_code(error).startswith("InvalidAMIID"):
             raise
-        images = []
-    if not images:
-        return not_ready(f"there is no {id} in {institution.region}", fix)
-    faults = list(_faults(institution, images[0], fix))
-    return judged(faults, str(images[0].get("Name", id)))
+        return None
+    return images[0] if images else None
 
 
 def _architecture(institution: Institution) -> str:

@@ -12,7 +12,7 @@ from ..config import ExistingVpc, Institution
 from ..config.fleet_rules import addresses_needed
 from ..facts.parallelcluster import VERSION
 from .endpoints import endpoints_check
-from .image import locked_image_check, newest_image_check
+from .image import find_image, locked_image_check, newest_image_check
 from .verdict import Check, Clients, Run, Verdict, error_code, judged, not_ready, ready
 
 ALL_PROTOCOLS = "-1"
@@ -162,18 +162,13 @@ def _image(institution: Institution) -> Run:
     wanted = institution.known_types[fleet.head_node.instance_type].architecture
 
     def run(clients: Clients) -> Verdict:
-        try:
-            images = clients.client("ec2").describe_images(ImageIds=[id])["Images"]
-        except ClientError as error:
-            if not error_code(error).startswith("InvalidAMIID"):
-                raise
-            images = []
-        if not images:
+        image = find_image(clients, id)
+        if image is None:
             return not_ready(
                 f"there is no {id} in {institution.region}, or it is not shared with the account",
                 "build one with: pcluster build-image, or leave ami_id out",
             )
-        return judged(list(_image_faults(images[0], wanted)), str(images[0].get("Name", id)))
+        return judged(list(_image_faults(image, wanted)), str(image.get("Name", id)))
 
     return run
 
