@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.slurm.fleet.files import QUEUE, Files
 from tests.slurm.fleet.image import PACKAGES, bare_image
 from tests.slurm.fleet.lab import FleetLab
-from tests.slurm.lab.machines import wait_until
+from tests.waiting import wait_until
 
 NODES = 512
 JOBS = 1000

@@ -29,7 +29,7 @@ from tests.deploy.emulator.children import run_group  # noqa: E402
 from tests.deploy.emulator.process import Emulator  # noqa: E402
 from tests.deploy.institutions import LAB_REGION, alerts, bare, small  # noqa: E402
 from tests.deploy.progress import Progress  # noqa: E402
-from tests.deploy.waiting import wait_until  # noqa: E402
+from tests.waiting import wait_until  # noqa: E402
 
 WORK = ROOT / ".cache" / "demo"
 NAME = "demo"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.deploy.emulator.process import ROOT
-from tests.deploy.waiting import wait_until
+from tests.waiting import wait_until
 
 _ELSEWHERE = Path(__file__).with_name("written_elsewhere.sh")
 _PATIENCE_SECONDS = 600

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from tests.deploy.place import Place
-from tests.deploy.waiting import Repeating
+from tests.waiting import Repeating
 
 Queues = Mapping[str, Mapping[str, int]]
 

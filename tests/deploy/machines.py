@@ -15,12 +15,12 @@ from urllib.parse import urlsplit
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 from tests.deploy.emulator.process import Emulator
-from tests.deploy.waiting import Repeating
 from tests.slurm.fleet.aws import ADDRESSES, REGION, Aws, Instance
 from tests.slurm.fleet.hardware import Hardware
 from tests.slurm.fleet.lab import FleetLab, Node
 from tests.slurm.fleet.volumes import Volumes
 from tests.slurm.lab.machines import Lab
+from tests.waiting import Repeating
 
 _ON = {"pending", "running"}
 _HOP = {"connection", "transfer-encoding", "content-length", "keep-alive"}

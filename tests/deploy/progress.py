@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.deploy.emulator.process import Emulator
-from tests.deploy.waiting import Repeating
+from tests.waiting import Repeating
 
 
 class Progress(Repeating):

@@ -14,7 +14,7 @@ from tests.deploy import account
 from tests.deploy.cdk import of
 from tests.deploy.emulator.process import Emulator
 from tests.deploy.institutions import alerts, small
-from tests.deploy.waiting import wait_until
+from tests.waiting import wait_until
 
 
 @dataclass

@@ -22,7 +22,7 @@ from tests.deploy.machines import EmulatedFleet
 from tests.deploy.place import Place
 from tests.deploy.privileges import Statement, demands, needed, roles_of, statements
 from tests.deploy.statement_rows import is_elsewhere, label_of, labels
-from tests.deploy.waiting import wait_until
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slurm
 NAME = "iron"
@@ -119,12 +119,22 @@ def test_a_node_that_is_lost_is_replaced(fleet: Deployed) -> None:
         states = fleet.lab.states()
         return lost.name not in states and sorted(states.values()) == ["idle", "idle"]
 
-    wait_until(healed, f"replacement of {lost.name} in {fleet.lab.states()}", 240)
+    def there_is() -> str:
+        parameters = fleet.cdk.emulator.client("ssm", LAB_REGION)
+        status = parameters.get_parameter(Name=f"/trainshed/{NAME}/status")["Parameter"]["Value"]
+        return f"{lost.name} replaced in {fleet.lab.states()}: {status}"
+
+    wait_until(healed, there_is, 240)
 
 
 def test_a_destroy_stops_every_machine_and_keeps_the_state(fleet: Deployed) -> None:
     state = volumes(fleet.cdk.emulator)
+    # What a node writes that gives up; the keeper deletes it of those that are gone before us.
+    record = f"/trainshed/{NAME}/nodes/{fleet.lab.head.instance_id}"
+    parameters = fleet.cdk.emulator.client("ssm", LAB_REGION)
+    parameters.put_parameter(Name=record, Type="String", Value="{}")
     fleet.cdk.destroy(STACKS[1])
+    assert parameters.get_parameters(Names=[record])["InvalidParameters"] == [record]
     wait_until(
         lambda: not [each for each in fleet.lab.nodes.values() if each.machine.alive],
         "end of every machine",

@@ -22,7 +22,7 @@ from tests.deploy.cdk import CdkError, bootstrap, of
 from tests.deploy.emulator.process import ACCOUNT, REGION, ROOT, Emulator
 from tests.deploy.privileges import Demand, Statement, demands, needed, roles_of, statements
 from tests.deploy.statement_rows import is_elsewhere, label_of, labels
-from tests.deploy.waiting import wait_until
+from tests.waiting import wait_until
 
 STACKS = ("full-foundation", "full-cluster")
 

@@ -20,7 +20,8 @@ from assets.node.keeper.recovery.store import Store
 from assets.node.keeper.slurm import Slurm, SlurmError
 from assets.node.keeper.view import Group, Instance, Member, Node, View
 from tests.slurm.lab.cluster import LAB_SETTINGS, P5EN, Cluster, policy_for_lab, write_policy
-from tests.slurm.lab.machines import Lab, Machine, wait_until
+from tests.slurm.lab.machines import Lab, Machine
+from tests.waiting import wait_until
 from trainshed.slurm import BareCluster, NodeGroup, accounting_document, gres_conf, slurm_conf
 from trainshed.slurm.bare import node_settings
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.slurm.lab.cluster import Cluster, parallelcluster_conf, write_policy
-from tests.slurm.lab.machines import Lab, wait_until
+from tests.slurm.lab.machines import Lab
+from tests.waiting import wait_until
 from trainshed.slurm import SlurmPolicy
 
 _ARGUMENTS = ("us-east-2", "127.0.0.1", "3306", "far", "arn:aws:secretsmanager:s", "slurm_acct_db")

@@ -23,7 +23,8 @@ from tests.slurm.lab.cluster import (
     policy_for_lab,
     write_policy,
 )
-from tests.slurm.lab.machines import CommandError, Lab, wait_until
+from tests.slurm.lab.machines import CommandError, Lab
+from tests.waiting import wait_until
 from trainshed.slurm import PARALLELCLUSTER_ACCOUNT, SlurmPolicy, accounting_document
 
 # Of what ParallelCluster has on its images and a lab's machine has not.

@@ -18,7 +18,8 @@ from tests.slurm.lab.cluster import (
     policy_for_lab,
     write_policy,
 )
-from tests.slurm.lab.machines import Lab, wait_until
+from tests.slurm.lab.machines import Lab
+from tests.waiting import wait_until
 from trainshed.slurm import BareCluster, SlurmPolicy, slurm_conf
 
 HEALTH = Path(__file__).parents[2] / "assets" / "node" / "health"

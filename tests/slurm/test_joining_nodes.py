@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.slurm.lab.cluster import LAB_SETTINGS, P5EN, Cluster, policy_for_lab, write_policy
-from tests.slurm.lab.machines import Lab, wait_until
+from tests.slurm.lab.machines import Lab
+from tests.waiting import wait_until
 from trainshed.slurm import BareCluster, NodeGroup, accounting_document, node_settings, slurm_conf
 
 TRAIN = NodeGroup("train", P5EN, 4)

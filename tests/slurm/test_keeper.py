@@ -11,7 +11,8 @@ import pytest
 
 from assets.node.keeper.slurm import Slurm
 from tests.slurm.keeper_fleet import KeptFleet
-from tests.slurm.lab.machines import Lab, wait_until
+from tests.slurm.lab.machines import Lab
+from tests.waiting import wait_until
 
 # Each copy of the job says who it is; the file is on shared storage.
 WRITER = """\

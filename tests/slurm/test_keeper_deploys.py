@@ -16,7 +16,7 @@ import pytest
 from assets.functions.slurm_fleet import handler
 from tests.slurm.fleet.files import CLUSTER, QUEUE
 from tests.slurm.fleet.lab import FLEET_PARAMETER, FleetLab, Node
-from tests.slurm.lab.machines import wait_until
+from tests.waiting import wait_until
 
 GROUP = f"{CLUSTER}-{QUEUE}"
 PATH = FLEET_PARAMETER.rpartition("/")[0]

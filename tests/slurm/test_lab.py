@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from tests.slurm.lab.cluster import Cluster
-from tests.slurm.lab.machines import Lab, wait_until
+from tests.slurm.lab.machines import Lab
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 CGROUPS = Path("/sys/fs/cgroup/pids")

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.slurm.lab.cluster import FAST, NODES, P5EN, Cluster, parallelcluster_conf, write_policy
-from tests.slurm.lab.machines import Lab, wait_until
+from tests.slurm.lab.machines import Lab
 from tests.slurm.pc_nodes import PcNode
+from tests.waiting import wait_until
 from trainshed.slurm import NodeGroup, SlurmPolicy
 
 BLOCK = NodeGroup("block", P5EN, 2, "compute-st-kait-gpu-[1-2]")
@@ -165,6 +166,8 @@ def test_the_goodput_is_a_metric_each_hour_and_a_digest_each_week(head: Head) ->
     bad = head.submit("alice", script="sleep 2; exit 3")
     head.cluster.wait_state(good, "COMPLETED")
     head.cluster.wait_state(bad, "FAILED")
+    # slurmctld tells slurmdbd of jobs some seconds later.
+    head.cluster.wait_accounted(good, bad)
     listener = subprocess.Popen(head.machine.command("python3", "-c", LISTEN))
     try:
         told = head.cluster.lab.work / "etc" / "metrics"
@@ -174,7 +177,6 @@ def test_the_goodput_is_a_metric_each_hour_and_a_digest_each_week(head: Head) ->
             assert done.returncode == 0, done.stderr
             return goodput(told)
 
-        # slurmctld tells slurmdbd of jobs some seconds later.
         percent = wait_until(measured, "the metric", 60)
     finally:
         listener.kill()

@@ -19,8 +19,9 @@ from tests.slurm.lab.cluster import (
     policy_for_lab,
     write_policy,
 )
-from tests.slurm.lab.machines import Lab, wait_until
+from tests.slurm.lab.machines import Lab
 from tests.slurm.pc_nodes import PcNode
+from tests.waiting import wait_until
 from trainshed import facts
 from trainshed.health import expected_hardware
 

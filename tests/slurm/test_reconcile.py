@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.slurm.lab.cluster import MEMBERS, Cluster, policy_for_lab
-from tests.slurm.lab.machines import wait_until
+from tests.waiting import wait_until
 from trainshed.slurm import PARALLELCLUSTER_ACCOUNT, SlurmPolicy
 
 QOS = ("debug_qos", "normal_qos", "priority_qos", "exclusive_qos")

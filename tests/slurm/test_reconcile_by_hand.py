@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.slurm.lab.cluster import MEMBERS, Cluster
-from tests.slurm.lab.machines import wait_until
 from tests.slurm.test_reconcile import POLICY, code
+from tests.waiting import wait_until
 from trainshed.slurm import SlurmPolicy
 
 # Each gives somebody more, or everybody less, than the policy says; with how drift tells of it.

@@ -14,8 +14,9 @@ from assets.node.keeper.recovery.goodput import Goodput
 from assets.node.keeper.recovery.weekly import week
 from tests.slurm import keeper_fleet
 from tests.slurm.keeper_fleet import Booted
-from tests.slurm.lab.machines import Lab, wait_until
+from tests.slurm.lab.machines import Lab
 from tests.slurm.recovery_fleet import HELD, RecoveryFleet
+from tests.waiting import wait_until
 
 TRAIN = """\
 exec python3 /etc/slurm/resume run --checkpoints $HOME/{name} -- \

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.slurm.lab.cluster import NODES, Cluster
-from tests.slurm.lab.machines import wait_until
+from tests.waiting import wait_until
 
 # Less than a GPU's share of CPUs and memory, so that only GPUs count.
 SMALL = ("-c", "1", "--mem=1G")

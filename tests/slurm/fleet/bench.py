@@ -8,7 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.slurm.lab.machines import Machine, wait_until
+from tests.slurm.lab.machines import Machine
+from tests.waiting import wait_until
 from trainshed._assets import ASSETS
 
 from .aws import GATEWAY

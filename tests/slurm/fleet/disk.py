@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
+
+Content = TypeVar("Content")
 
 # What is written by being looked at, or by jobs.
 _VOLATILE = (
@@ -19,6 +22,15 @@ _VOLATILE = (
 )
 # What differs between two machines of one kind.
 _OWN = ("etc/machine-id", "var/lib/systemd/", "var/lib/chrony/", "var/lib/cloud/", "etc/.pwd")
+
+
+def differences(before: Mapping[str, Content], after: Mapping[str, Content]) -> list[str]:
+    """Return the files that are not the same, each with what is on either side."""
+    return [
+        f"{name}: {before.get(name)} then {after.get(name)}"
+        for name in sorted({*before, *after})
+        if before.get(name) != after.get(name)
+    ]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.slurm.lab.machines import Lab, Machine, wait_until
+from tests.slurm.lab.machines import Lab, Machine
+from tests.waiting import wait_until
 from trainshed._assets import ASSETS
 from trainshed.slurm_fleet.archive import archive, archive_of_folder
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.slurm.lab.machines import wait_until
+from tests.waiting import wait_until
 
 from .lab import FleetLab
 

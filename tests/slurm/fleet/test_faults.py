@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.slurm.lab.machines import wait_until
+from tests.waiting import wait_until
 from trainshed.slurm_fleet.archive import archive
 
 from .files import HEAD_HOST

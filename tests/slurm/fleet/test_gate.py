@@ -18,7 +18,7 @@ from moto.cloudwatch.models import MetricDatum, cloudwatch_backends
 
 from tests.deploy.institutions import bare
 from tests.fixtures.health.node import fault
-from tests.slurm.lab.machines import wait_until
+from tests.waiting import wait_until
 from trainshed.cli import main
 
 from .agents import CommandAgent, start_cloudwatch_agent

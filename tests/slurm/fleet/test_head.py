@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.slurm.lab.machines import wait_until
+from tests.waiting import wait_until
 
 from .lab import FleetLab, Node
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.slurm.lab.machines import wait_until
+from tests.waiting import wait_until
 
 from .image import PACKAGES, bare_image
 from .lab import FleetLab

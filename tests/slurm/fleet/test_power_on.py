@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.slurm.lab.machines import CommandError, wait_until
+from tests.slurm.lab.machines import CommandError
+from tests.waiting import wait_until
 
 from .files import QUEUE
 from .lab import FleetLab

@@ -12,7 +12,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.slurm.lab.machines import CommandError, wait_until
+from tests.slurm.lab.machines import CommandError
+from tests.waiting import wait_until
 
 from .aws import GATEWAY, Instance
 from .files import HEAD_HOST, INSTANCE_TYPE

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assets.node.slurm_accounts import ASSOCIATION_SETTINGS
+from tests.waiting import wait_until
 from trainshed.slurm import (
     BareCluster,
     NodeGroup,
@@ -24,7 +25,7 @@ from trainshed.slurm import (
     slurm_conf,
 )
 
-from .machines import CommandError, Lab, Machine, wait_until
+from .machines import CommandError, Lab, Machine
 
 P5EN = NodeShape(
     cpus=192,
@@ -269,6 +270,15 @@ class Cluster:
             lambda: f"job {job} in {states}, it is {self.job(job, '%T %r')}",
             seconds,
         )
+
+    def wait_accounted(self, *jobs: str) -> None:
+        """Wait until slurmdbd has the end of jobs, which slurmctld tells it some seconds later."""
+
+        def ended() -> bool:
+            rows = self.head.run("sacct", "-anXPj", ",".join(jobs), "-o", "JobID,End").splitlines()
+            return len(rows) == len(jobs) and not any("Unknown" in row for row in rows)
+
+        wait_until(ended, f"{jobs} in sacct")
 
     def wait_reason(self, job: str, word: str, seconds: float = 120) -> str:
         """Wait until a job waits for a reason that has the word in it."""

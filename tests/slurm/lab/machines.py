@@ -11,42 +11,14 @@ import contextlib
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
 
-T = TypeVar("T")
+from tests.waiting import wait_until
+
 LAB_DIR = Path(__file__).resolve().parent
 _CGROUPS = Path("/sys/fs/cgroup")
 _PREFIX = "trainshed-lab"
-
-
-def wait_until(
-    probe: Callable[[], T | None],
-    what: str | Callable[[], str],
-    seconds: float = 120,
-    every: float = 0.05,
-) -> T:
-    """Return what the probe gives once it gives something true.
-
-    Args:
-        probe: What to look at.
-        what: What is waited for, or a function that also says what there is instead.
-        seconds: How long to look.
-        every: Seconds between two looks.
-
-    Raises:
-        TimeoutError: It gave nothing in time.
-    """
-    end = time.monotonic() + seconds
-    while True:
-        found = probe()
-        if found:
-            return found
-        if time.monotonic() > end:
-            raise TimeoutError(f"not in {seconds} s: {what if isinstance(what, str) else what()}")
-        time.sleep(every)
 
 
 class CommandError(Exception):

@@ -7,17 +7,34 @@ import time
 from collections.abc import Callable
 from typing import Self, TypeVar
 
-Found = TypeVar("Found")
+T = TypeVar("T")
 
 
-def wait_until(look: Callable[[], Found | None], what: str, seconds: float = 60) -> Found:
-    """Look until there is something; fail with what was waited for."""
+def wait_until(
+    probe: Callable[[], T | None],
+    what: str | Callable[[], str],
+    seconds: float = 120,
+    every: float = 0.05,
+) -> T:
+    """Return what the probe gives once it gives something true.
+
+    Args:
+        probe: What to look at.
+        what: What is waited for, or a function that also says what there is instead.
+        seconds: How long to look.
+        every: Seconds between two looks.
+
+    Raises:
+        TimeoutError: It gave nothing in time.
+    """
     end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := look():
+    while True:
+        found = probe()
+        if found:
             return found
-        time.sleep(0.05)
-    raise AssertionError(f"no {what} within {seconds:g} seconds")
+        if time.monotonic() > end:
+            raise TimeoutError(f"not in {seconds} s: {what if isinstance(what, str) else what()}")
+        time.sleep(every)
 
 
 class Repeating:
