@@ -23,6 +23,7 @@ from tests.deploy.place import Place
 from tests.deploy.privileges import Statement, demands, needed, roles_of, statements
 from tests.deploy.statement_rows import is_elsewhere, label_of, labels
 from tests.waiting import wait_until
+from trainshed.slurm_fleet import names
 
 pytestmark = pytest.mark.slurm
 NAME = "iron"
@@ -121,16 +122,16 @@ def test_a_node_that_is_lost_is_replaced(fleet: Deployed) -> None:
 
     def there_is() -> str:
         parameters = fleet.cdk.emulator.client("ssm", LAB_REGION)
-        status = parameters.get_parameter(Name=f"/trainshed/{NAME}/status")["Parameter"]["Value"]
+        status = parameters.get_parameter(Name=names.status_parameter(NAME))["Parameter"]["Value"]
         return f"{lost.name} replaced in {fleet.lab.states()}: {status}"
 
-    wait_until(healed, there_is, 240)
+    wait_until(healed, there_is, 600)
 
 
 def test_a_destroy_stops_every_machine_and_keeps_the_state(fleet: Deployed) -> None:
     state = volumes(fleet.cdk.emulator)
     # What a node writes that gives up; the keeper deletes it of those that are gone before us.
-    record = f"/trainshed/{NAME}/nodes/{fleet.lab.head.instance_id}"
+    record = f"{names.nodes_path(NAME)}/{fleet.lab.head.instance_id}"
     parameters = fleet.cdk.emulator.client("ssm", LAB_REGION)
     parameters.put_parameter(Name=record, Type="String", Value="{}")
     fleet.cdk.destroy(STACKS[1])
