@@ -70,8 +70,12 @@ choose_node() {
 
 install_cdk() {
   local bundled=$1
-  PATH="$PWD/.venv/bin:$PATH" node "$bundled/lib/node_modules/npm/bin/npm-cli.js" \
-    ci --silent --no-audit --no-fund
+  if ! PATH="$PWD/.venv/bin:$PATH" node "$bundled/lib/node_modules/npm/bin/npm-cli.js" \
+    ci --loglevel=error --no-audit --no-fund >/dev/null; then
+    say "npm could not bring the CDK command line (above is why); where a proxy has a certificate of its own:" \
+      "export NODE_EXTRA_CA_CERTS=/path/to/its.pem, then again" >&2
+    exit 1
+  fi
   ln -sf ../../node_modules/.bin/cdk .venv/bin/cdk
   say "CDK command line $(PATH="$PWD/.venv/bin:$PATH" cdk --version)"
 }
