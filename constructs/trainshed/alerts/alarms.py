@@ -36,6 +36,12 @@ class AlarmContext:
     runbook_url: str = ""
     dashboard_url: str = ""
 
+    def runbook(self, section: str) -> str:
+        """Return the address of a section; a page given with a place of its own stays as it is."""
+        if not self.runbook_url or "#" in self.runbook_url:
+            return self.runbook_url
+        return f"{self.runbook_url}#{section}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class AlarmSpec:
@@ -81,7 +87,7 @@ class AlarmSpec:
             severity=self.severity,
             do=self.do,
             details=self.details,
-            runbook=f"{context.runbook_url}#{self.anchor}" if context.runbook_url else "",
+            runbook=context.runbook(self.anchor),
             dashboard=context.dashboard_url,
             institution=context.institution,
         )

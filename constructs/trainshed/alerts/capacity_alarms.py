@@ -157,9 +157,7 @@ class CapacityBlockNotices(Construct):
                 "notice": what,
                 "do": _DRAINED if drains else _DRAIN,
                 "institution": context.institution,
-                "runbook": f"{context.runbook_url}#capacity-block-ends"
-                if context.runbook_url
-                else "",
+                "runbook": context.runbook("capacity-block-ends"),
                 "dashboard": context.dashboard_url,
             }
             if start is None or end - before > start:

@@ -180,7 +180,9 @@ class Alerts(_Unquoted):
     reserve_concurrency: Annotated[bool, OnChange.LIVE] = True
     """Keep one concurrent execution of Lambda for the notifier; a new account may have none."""
     runbook_url: Annotated[str, PAGE, OnChange.LIVE] = ""
-    """Page of runbooks; alarms link to their section. Default: no link."""
+    """Page of runbooks; alarms link to their section, unless it names a place after ``#`` itself.
+
+    Default: no link."""
     dashboard_url: Annotated[str, PAGE, OnChange.LIVE] = ""
     """The cluster's dashboard; alarms link to it. Default: no link."""
     budget_usd_per_month: Annotated[

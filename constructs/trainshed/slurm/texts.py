@@ -148,7 +148,20 @@ def _scheduler_parameter(value: str) -> str:
             f"{value!r} is not one option of SchedulerParameters; write an entry for each, such as "
             "bf_continue or bf_window=1440"
         )
+    name, _, number = value.partition("=")
+    if re.fullmatch(_NUMBERED, name) and not re.fullmatch(r"-?\d{1,10}", number):
+        raise ValueError(f"{value!r} stops slurmctld: {name} takes a whole number")
     return value
+
+
+# slurm.conf(5) of Slurm 24.11 and 26.05, SchedulerParameters, read 2026-11-30: those with ``=#``.
+_NUMBERED = (
+    r"bf_(interval|job_part_count_reserve|max_(job_(array_resv|assoc|part|start|test|user|user_part)"
+    r"|time)|min_(age|prio)_reserve|node_space_size|resolution|window(_linear)?|yield_(interval|sleep))"
+    r"|max_(rpc_cnt|sched_time|script_size|submit_line_size|switch_wait)|step_retry_(count|time)"
+    r"|sched_(interval|max_job_start|min_interval)|delay_boot|build_queue_timeout|default_queue_depth"
+    r"|batch_sched_delay|bb_array_stage_cnt|correspond_after_task_cnt|partition_job_depth"
+)
 
 
 def _tracked_resource(value: str) -> str:

@@ -215,6 +215,15 @@ def test_each_alarm_has_a_section_in_the_runbook(
     assert missing == []
 
 
+def test_a_runbook_that_names_a_place_itself_is_linked_as_it_is(
+    alerts: Alerts, stack: cdk.Stack, resources: Resources
+) -> None:
+    page = "https://example.edu/wiki#gpu-alarms"
+    watch_everything(alerts(institution="kait", runbook_url=page), stack)
+    stack_alarms = resources("AWS::CloudWatch::Alarm").values()
+    assert {read_alarm(alarm).links[0][1] for alarm in stack_alarms} == {page}
+
+
 def test_each_alarm_reaches_slack_when_raised_and_when_over(
     alarms: dict[str, dict[str, Any]],
 ) -> None:

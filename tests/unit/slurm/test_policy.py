@@ -246,6 +246,14 @@ def test_every_name_that_refers_to_nothing_is_refused_at_once() -> None:
             "'a,b' is not one option of SchedulerParameters; write an entry for each, such as "
             "bf_continue or bf_window=1440",
         ),
+        (
+            {"scheduler": {"parameters": ["bf_continue", "bf_window=abc"]}},
+            "'bf_window=abc' stops slurmctld: bf_window takes a whole number",
+        ),
+        (
+            {"scheduler": {"parameters": ["bf_window"]}},
+            "'bf_window' stops slurmctld: bf_window takes a whole number",
+        ),
         ({"preset": "kiat"}, "preset is 'kiat'; use one of kait-hardened, kait-seed"),
     ],
 )
