@@ -43,5 +43,7 @@ def talk_to_node_directly() -> bool:
     for file in (program, worker):
         shutil.copyfile(file, folder / file.name.removeprefix("lib__"))
     os.environ["JSII_RUNTIME"] = str(RUNTIME)
+    # jsii gives Node this as an argument; jsii_runtime.js has the other half of it.
+    os.environ["NODE_PRESERVE_SYMLINKS"] = "1"
     os.environ["TRAINSHED_JSII_PROGRAM"] = str(folder / "program.js")
     return True

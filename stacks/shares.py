@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, TypeVar
+from typing import IO, TYPE_CHECKING, ClassVar, TypeVar
 
 if TYPE_CHECKING:
     from trainshed.config import Institution
@@ -84,6 +84,11 @@ def share_of_this_process(app: Path, *, folder: Path | None = None) -> list[Inst
     return []
 
 
+def is_share() -> bool:
+    """Return whether this process makes a share, an assembly inside the assembly."""
+    return _Child.is_this_process
+
+
 def cut(institutions: Sequence[T]) -> list[list[T]]:
     """Cut institutions into shares that differ by one at most, the same on every machine."""
     most_useful = max(1, math.ceil(len(institutions) / FEWEST_A_SHARE))
@@ -112,6 +117,8 @@ class _Child:
 
     pid: int
     """Its id here; 0 in the child itself."""
+    is_this_process: ClassVar[bool] = False
+    """Whether this process is one."""
 
     def __init__(self) -> None:
         # Both processes have them open until they end.
@@ -121,6 +128,7 @@ class _Child:
         sys.stderr.flush()
         self.pid = os.fork()
         if self.pid == 0:
+            _Child.is_this_process = True
             for descriptor, file in self._written.items():
                 os.dup2(file.fileno(), descriptor)
 

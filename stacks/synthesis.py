@@ -11,6 +11,8 @@ from trainshed.config import Institution
 
 from .cluster_stack import ClusterStack
 from .foundation_stack import FoundationStack
+from .jsii_messages import remember_every_optional, shorten_messages
+from .shares import is_share
 
 # Where each element was made, in the CDK's own JavaScript: from Python it says "no user code".
 NO_TRACES = {"aws:cdk:disable-creation-stack-traces": True}
@@ -21,6 +23,7 @@ def make_app(
     *,
     security_packs: bool = True,
     context: Mapping[str, Any] | None = None,
+    tree_metadata: bool = True,
 ) -> cdk.App:
     """Make two stacks an institution.
 
@@ -28,9 +31,14 @@ def make_app(
         institutions: The institutions.
         security_packs: Check with cdk-nag's AwsSolutions and NIST 800-53 packs.
         context: Context of the app, such as feature flags. Default: none.
+        tree_metadata: Write the tree of constructs beside the templates.
     """
     # Traces are of the CDK's own JavaScript, in temporary folders that differ in every run.
-    app = cdk.App(stack_traces=False, context={**NO_TRACES, **(context or {})})
+    app = cdk.App(
+        stack_traces=False,
+        tree_metadata=tree_metadata,
+        context={**NO_TRACES, **(context or {})},
+    )
     for institution in institutions:
         foundation = FoundationStack(app, f"{institution.name}-foundation", institution=institution)
         cluster = ClusterStack(app, f"{institution.name}-cluster", institution=institution)
@@ -44,5 +52,9 @@ def make_app(
 
 
 def synthesise(institutions: Sequence[Institution], *, security_packs: bool = True) -> None:
-    """Write the assembly."""
-    make_app(institutions, security_packs=security_packs).synth()
+    """Write the assembly. Nothing but this is done in a process."""
+    shorten_messages()
+    remember_every_optional()
+    # The CDK's command line looks for the tree of the outermost assembly alone.
+    app = make_app(institutions, security_packs=security_packs, tree_metadata=not is_share())
+    app.synth()

@@ -23,7 +23,7 @@ WORKER = Path("_embedded/jsii/lib__runtime-index-worker.js")
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     # Set, then deleted: what the function itself sets is taken back as well.
-    for name in ("JSII_RUNTIME", "TRAINSHED_JSII_PROGRAM"):
+    for name in ("JSII_RUNTIME", "TRAINSHED_JSII_PROGRAM", "NODE_PRESERVE_SYMLINKS"):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
 
@@ -88,6 +88,24 @@ def test_what_the_program_prints_is_no_message(tmp_path: Path) -> None:
         check=True,
     )
     assert (done.stdout, done.stderr) == ("answer to question\n", "printed\n")
+
+
+def test_the_package_of_the_cdk_is_linked_and_not_copied(tmp_path: Path) -> None:
+    code = (
+        "from stacks.node_process import talk_to_node_directly\n"
+        "assert talk_to_node_directly()\n"
+        "import aws_cdk, pathlib, sys\n"
+        "found = pathlib.Path(sys.argv[1]).glob('jsii-kernel-*/node_modules/aws-cdk-lib')\n"
+        "print([path.is_symlink() for path in found])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path],
+        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "[True]\n"
 
 
 def test_the_assembly_is_the_same_either_way_and_nothing_is_left(tmp_path: Path) -> None:

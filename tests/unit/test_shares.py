@@ -70,6 +70,8 @@ def test_many_institutions_end_in_one_assembly_with_all_their_stacks(tmp_path: P
         check=True,
     )
     assert len(listed.stdout.split()) == len(stacks)
+    # Nothing looks for the tree of an assembly in another.
+    assert not list((tmp_path / "out").rglob("tree.json"))
 
 
 @pytest.mark.slow

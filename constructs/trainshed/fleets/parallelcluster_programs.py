@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -66,11 +67,11 @@ class ClusterPrograms:
     ) -> None:
         self._objects, self._region = objects, region
         place = {"cluster_name": cluster_name, "mount_dir": mount_dir}
-        on_head = self._store("head-release.zip", release(ASSETS / "node", HEAD_FILES).data)
+        on_head = self._store("head-release.zip", _release(HEAD_FILES))
         document = head_document(fleet, known_types=known_types, **place)
         read = self._document("fleet", document)
         self.head = self._programs(HEAD_PROGRAM, on_head, read, region, mount_dir)
-        on_node = self._store("compute-release.zip", release(ASSETS / "node", COMPUTE_FILES).data)
+        on_node = self._store("compute-release.zip", _release(COMPUTE_FILES))
         self.compute = {}
         for name, queue in fleet.queues.items():
             document = compute_document(queue, known_types[queue.instance_type], **place)
@@ -92,6 +93,12 @@ class ClusterPrograms:
             given = NodeScript(str(path))
             # It is copied into the assembly here and now.
             return _Stored(self._objects.place(given), given.sha256)
+
+
+@cache
+def _release(names: tuple[str, ...]) -> bytes:
+    """Return an archive of files of ours, which is the same for every institution."""
+    return release(ASSETS / "node", names).data
 
 
 @dataclass(frozen=True, slots=True)
