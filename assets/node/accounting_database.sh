@@ -20,8 +20,7 @@ main() {
     storage=$(external "$region" "${@:2}")
   fi
   install -d -m 0755 -o slurm -g slurm /var/log/slurm
-  CHANGED=no
-  write_file /etc/slurm/slurmdbd.conf 0600 slurm <<CONF
+  write_file /etc/slurm/slurmdbd.conf 0600 slurm slurmdbd.service <<CONF
 AuthType=auth/munge
 DbdHost=$(hostname)
 SlurmUser=slurm
@@ -38,7 +37,7 @@ CONF
 
 start_mariadb() {
   # MariaDB's advice of Slurm's accounting guide, "Slurm Accounting Configuration After Build".
-  write_file /etc/mysql/mariadb.conf.d/90-trainshed.cnf 0644 root <<CNF
+  write_file /etc/mysql/mariadb.conf.d/90-trainshed.cnf 0644 root mariadb.service <<CNF
 [mysqld]
 datadir = $DATA
 bind-address = 127.0.0.1
@@ -47,7 +46,7 @@ innodb_log_file_size = 64M
 innodb_lock_wait_timeout = 900
 max_allowed_packet = 16M
 CNF
-  write_file /etc/systemd/system/mariadb.service.d/trainshed.conf 0644 root <<'UNIT'
+  write_file /etc/systemd/system/mariadb.service.d/trainshed.conf 0644 root mariadb.service <<'UNIT'
 [Unit]
 AssertPathIsMountPoint=/state
 UNIT

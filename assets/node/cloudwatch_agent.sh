@@ -21,12 +21,13 @@ main() {
     echo "cloudwatch_agent: this image has none; the node works without it, its metrics and logs are missing" >&2
     return
   fi
-  write_file "$TARGET" 0644 root <"$config"
-  if [[ $CHANGED == yes ]] || ! systemctl is-active --quiet amazon-cloudwatch-agent.service; then
+  write_file "$TARGET" 0644 root amazon-cloudwatch-agent.service <"$config"
+  if noted amazon-cloudwatch-agent.service || ! systemctl is-active --quiet amazon-cloudwatch-agent.service; then
     "$CONTROL" -a fetch-config -m ec2 -s -c "file:$TARGET" >/dev/null || {
       echo "cloudwatch_agent: it does not start; the node works without it, its metrics and logs are missing" >&2
       return
     }
+    settle amazon-cloudwatch-agent.service
   fi
   echo "cloudwatch_agent: configured"
 }

@@ -15,7 +15,7 @@ main() {
 # usage: timer NAME ARGUMENT WHEN
 timer() {
   local unit="trainshed-goodput-$1" units="${ROOT_DIR:-}/etc/systemd/system"
-  write_file "$units/$unit.service" 0644 root <<UNIT
+  write_file "$units/$unit.service" 0644 root "$unit.timer" <<UNIT
 [Unit]
 Description=Goodput of the last week
 
@@ -25,7 +25,7 @@ Environment=PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=${ROOT_DIR:-}/opt/trainshed/cur
 Environment=PATH=${ROOT_DIR:-}/opt/trainshed/bin:/opt/slurm/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 ExecStart=/usr/bin/env python3 -m keeper.recovery goodput$2
 UNIT
-  write_file "$units/$unit.timer" 0644 root <<UNIT
+  write_file "$units/$unit.timer" 0644 root "$unit.timer" <<UNIT
 [Unit]
 Description=Goodput of the last week
 

@@ -44,7 +44,9 @@ copy_new() {
   while read -r -d '' name; do
     if ! cmp -s "$1/$name" "/$name"; then
       mkdir -p "/$(dirname "$name")"
-      cp --no-dereference --preserve=mode "$1/$name" "/$name"
+      # In place with its mode, or not at all.
+      cp --no-dereference --preserve=mode --remove-destination "$1/$name" "/$name.new"
+      mv -T "/$name.new" "/$name"
     fi
   done
 }

@@ -36,8 +36,9 @@ main() {
     else
       install_from_mirror "$version" "${missing[@]}"
     fi
-    allow_starts
   fi
+  # Also the rule of an installation that was cut off after its last package.
+  allow_starts
   check_version "$version"
   hold "${wanted[@]}"
   disable_units

@@ -5,8 +5,7 @@ set -euo pipefail
 source "$(dirname "$0")/common.sh"
 
 main() {
-  local before after
-  write_file /etc/systemd/system/trainshed-keeper.service 0644 root <<'UNIT'
+  write_file /etc/systemd/system/trainshed-keeper.service 0644 root trainshed-keeper.service <<'UNIT'
 [Unit]
 Description=Keeper of the fleet: applies changes, replaces nodes, reports
 Wants=network-online.target
@@ -19,13 +18,9 @@ ExecStart=/usr/bin/python3 /opt/trainshed/current/keeper
 Restart=always
 RestartSec=5
 UNIT
-  before=$(cat /run/trainshed/keeper-scripts 2>/dev/null || true)
-  after=$(readlink /opt/trainshed/current)
-  if [[ $before != "$after" ]]; then
-    CHANGED=yes # another release of its program
-  fi
+  # Another release of its program restarts it, too.
+  readlink /opt/trainshed/current | write_file /run/trainshed/keeper-scripts 0644 root trainshed-keeper.service
   ensure_running trainshed-keeper.service
-  write_file /run/trainshed/keeper-scripts 0644 root <<<"$after"
   echo "keeper_service: running"
 }
 

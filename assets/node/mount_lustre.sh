@@ -30,10 +30,14 @@ main() {
 # noauto: the boot mounts it, each time, and says so when it cannot.
 write_entry() {
   local entry="$1 $2 lustre noauto,noatime,flock,_netdev 0 0" others
-  grep -qxF "$entry" /etc/fstab 2>/dev/null && return
-  others=$(awk -v dir="$2" '$2 != dir' /etc/fstab 2>/dev/null || true)
-  printf '%s\n' ${others:+"$others"} "$entry" | write_file /etc/fstab 0644 root
-  systemctl daemon-reload
+  if ! grep -qxF "$entry" /etc/fstab 2>/dev/null; then
+    others=$(awk -v dir="$2" '$2 != dir' /etc/fstab 2>/dev/null || true)
+    printf '%s\n' ${others:+"$others"} "$entry" | write_file /etc/fstab 0644 root fstab
+  fi
+  if noted fstab; then
+    systemctl daemon-reload
+    settle fstab
+  fi
 }
 
 main "$@"

@@ -14,7 +14,7 @@ main() {
     fail "the secret $secret has ${#key} bytes; a munge key has $MIN_BYTES or more"
   install -d -m 0700 -o munge -g munge "${KEY%/*}"
   # Without a line's end: the key is the secret's text, byte for byte.
-  write_file "$KEY" 0400 munge < <(printf %s "$key")
+  write_file "$KEY" 0400 munge munge.service < <(printf %s "$key")
   # munged refuses to write to files of others, which an image may bring.
   chown munge: /var/log/munge /var/lib/munge
   ensure_running munge.service

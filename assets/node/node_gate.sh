@@ -8,7 +8,7 @@ source "$(dirname "$0")/common.sh"
 
 main() {
   local node=$1 level=${2:-basic}
-  write_file /etc/systemd/system/trainshed-node-gate.service 0644 root <<UNIT
+  write_file /etc/systemd/system/trainshed-node-gate.service 0644 root trainshed-node-gate.timer <<UNIT
 [Unit]
 Description=Check this node while it is held
 After=slurmd.service
@@ -17,7 +17,7 @@ After=slurmd.service
 Type=oneshot
 ExecStart=/usr/bin/python3 /opt/trainshed/current/node_gate.py $node $level
 UNIT
-  write_file /etc/systemd/system/trainshed-node-gate.timer 0644 root <<'UNIT'
+  write_file /etc/systemd/system/trainshed-node-gate.timer 0644 root trainshed-node-gate.timer <<'UNIT'
 [Unit]
 Description=Check this node while it is held, every minute
 

@@ -8,7 +8,7 @@ set -euo pipefail
 # shellcheck source=assets/node/common.sh
 source "$(dirname "$0")/common.sh"
 
-readonly ARRAY=/dev/md/trainshed
+readonly ARRAY=/dev/md/trainshed NEW=new-scratch-array
 
 main() {
   local dir=$1 device
@@ -21,9 +21,15 @@ main() {
     mapfile -t disks < <(instance_disks)
     ((${#disks[@]} > 0)) || fail "this instance has no NVMe disk of its own; set nvme_dir to null"
     device=$(device_of "${disks[@]}")
+    if noted "$NEW"; then
+      # What looks like a file system here is a part of one on the disks of before.
+      wipefs --quiet --all "$device"
+      settle "$NEW"
+    fi
     make_file_system "$device"
     mount -o noatime "$device" "$dir" || fail "$device cannot be mounted at $dir; see dmesg"
   fi
+  settle "$NEW"
   make_shared "$dir"
   echo "nvme_scratch: $dir has $(df -h --output=size "$dir" | tail -n 1 | tr -d ' ')"
 }
@@ -100,10 +106,9 @@ new_device() {
   # After a reboot the array of before, which udev need not have put together.
   if ! mdadm --quiet --assemble "$ARRAY" "$@" 2>/dev/null; then
     mdadm --quiet --stop "$ARRAY" 2>/dev/null || true
+    make_note "$NEW"
     mdadm --quiet --create "$ARRAY" --run --force --level=0 --raid-devices=$# "$@" >&2 ||
       fail "mdadm cannot join the NVMe disks $*, see above"
-    # What looks like a file system here is a part of one on the disks of before.
-    wipefs --quiet --all "$ARRAY"
   fi
   readlink -f "$ARRAY"
 }

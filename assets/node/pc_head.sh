@@ -2,7 +2,7 @@
 # usage: pc_head.sh DOCUMENT_JSON REGION SHARED_DIR
 #
 # What pc_release.sh runs on the head node of ParallelCluster: checks before each job, the ends of
-# Capacity Blocks, goodput, and trainshed-resume. Nodes that fail are ParallelCluster's to replace.
+# Capacity Blocks, the gate, goodput, and trainshed-resume. Nodes that fail are ParallelCluster's to replace.
 # ROOT_DIR stands before every path that is written; empty on a node.
 set -euo pipefail
 # shellcheck source=assets/node/common.sh
@@ -15,13 +15,18 @@ main() {
   (($# == 3)) || fail "usage: pc_head.sh DOCUMENT_JSON REGION SHARED_DIR"
   local document=$1 region=$2 shared=$3
   python3 -c 'import json, sys; print(json.dumps({**json.load(sys.stdin), "region": sys.argv[1]}))' \
-    "$region" <"$document" | write_file "$ROOT_DIR/etc/trainshed/fleet.json" 0644 root
+    "$region" <"$document" | write_file "$ROOT_DIR/etc/trainshed/fleet.json" 0644 root trainshed-blocks.service
   "$RELEASE/install_resume.sh" "$shared"
   install_prolog
   if grep -q '"accounting": true' "$document"; then
     "$RELEASE/goodput_timers.sh"
   fi
-  blocks_service
+  service trainshed-blocks "Leaves Capacity Blocks before they end" keeper.blocks
+  gate_program
+  # Once there was a gate it goes on, so that a queue opens when the gate is taken out of the file.
+  if grep -q '"gate": {' "$document" || [[ -e $ROOT_DIR/etc/systemd/system/trainshed-recovery.service ]]; then
+    service trainshed-recovery "Opens queues after the all-reduce over their nodes" keeper.cluster
+  fi
   echo "pc_head: checks before jobs and ends of blocks are on"
 }
 
@@ -33,27 +38,35 @@ install_prolog() {
 PROLOG
 }
 
-blocks_service() {
-  local release
+gate_program() {
+  write_file "$ROOT_DIR/usr/local/sbin/trainshed-gate" 0755 root <<PROGRAM
+#!/bin/sh
+PATH="$ROOT_DIR/opt/trainshed/bin:/opt/slurm/bin:\$PATH" PYTHONPATH=$RELEASE exec python3 -m keeper.cluster gate "\$@"
+PROGRAM
+}
+
+# usage: service NAME DESCRIPTION MODULE
+service() {
+  local name=$1 description=$2 module=$3 release
   release=$(readlink "$RELEASE")
-  write_file "$ROOT_DIR/etc/systemd/system/trainshed-blocks.service" 0644 root <<UNIT
+  write_file "$ROOT_DIR/etc/systemd/system/$name.service" 0644 root "$name.service" <<UNIT
 [Unit]
-Description=Leaves Capacity Blocks before they end
+Description=$description
 After=network-online.target munge.service slurmctld.service
 
 [Service]
 # Release $release: a change restarts it.
 Environment=PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$RELEASE
 Environment=PATH=$ROOT_DIR/opt/trainshed/bin:/opt/slurm/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-ExecStart=/usr/bin/env python3 -m keeper.blocks
+ExecStart=/usr/bin/env python3 -m $module
 Restart=always
 RestartSec=5
 
 [Install]
 WantedBy=multi-user.target
 UNIT
-  ensure_running trainshed-blocks.service
-  systemctl is-enabled --quiet trainshed-blocks.service || systemctl enable --quiet trainshed-blocks.service
+  ensure_running "$name.service"
+  systemctl is-enabled --quiet "$name.service" || systemctl enable --quiet "$name.service"
 }
 
 main "$@"

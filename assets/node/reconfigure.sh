@@ -2,7 +2,8 @@
 # usage: reconfigure.sh NEW_DIR LIVE_DIR    puts new configuration files in place, if a slurmctld comes up with them
 #
 # "scontrol reconfigure" with a wrong file ends slurmctld on Slurm 22.05 and 24.11, so a live one
-# never sees a file that was not tried first. Exit code: 0 done, 1 refused and nothing changed.
+# never sees a file that was not tried first. Exit code: 0 done, 1 refused and nothing changed. While
+# LIVE_DIR/.pending is there, files are in place that slurmctld has not read: run this again.
 set -euo pipefail
 
 main() {
@@ -16,12 +17,14 @@ main() {
     echo "$said" >&2
     return 1
   fi
+  : >"$live/.pending"
   for file in "$new"/*; do
     # Written beside and renamed: a daemon never reads half a file.
     cp "$file" "$live/.${file##*/}.new"
     mv "$live/.${file##*/}.new" "$live/${file##*/}"
   done
   scontrol reconfigure
+  rm "$live/.pending"
 }
 
 main "$@"

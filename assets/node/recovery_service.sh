@@ -5,8 +5,7 @@ set -euo pipefail
 source "$(dirname "$0")/common.sh"
 
 main() {
-  local before after
-  write_file /etc/systemd/system/trainshed-recovery.service 0644 root <<'UNIT'
+  write_file /etc/systemd/system/trainshed-recovery.service 0644 root trainshed-recovery.service <<'UNIT'
 [Unit]
 Description=Releases nodes that passed their checks, runs the gate, mends what fails
 After=network-online.target munge.service slurmctld.service
@@ -23,13 +22,9 @@ UNIT
 PYTHONPATH=/opt/trainshed/current exec python3 -m keeper.recovery gate "$@"
 PROGRAM
   bash "$(dirname "$0")/goodput_timers.sh"
-  before=$(cat /run/trainshed/recovery-scripts 2>/dev/null || true)
-  after=$(readlink /opt/trainshed/current)
-  if [[ $before != "$after" ]]; then
-    CHANGED=yes # another release of its program
-  fi
+  # Another release of its program restarts it, too.
+  readlink /opt/trainshed/current | write_file /run/trainshed/recovery-scripts 0644 root trainshed-recovery.service
   ensure_running trainshed-recovery.service
-  write_file /run/trainshed/recovery-scripts 0644 root <<<"$after"
   echo "recovery_service: running"
 }
 

@@ -35,11 +35,14 @@ allowed_uids() {
 
 restrict() {
   local command=$1 address=$2 uid
-  "$command" -w -N "$CHAIN" 2>/dev/null || "$command" -w -F "$CHAIN"
-  for uid in $3; do
-    "$command" -w -A "$CHAIN" -m owner --uid-owner "$uid" -j RETURN
-  done
-  "$command" -w -A "$CHAIN" -j REJECT
+  # All of the chain at once: there is no moment at which a job may ask.
+  {
+    printf '%s\n' '*filter' ":$CHAIN - [0:0]"
+    for uid in $3; do
+      echo "-A $CHAIN -m owner --uid-owner $uid -j RETURN"
+    done
+    printf '%s\n' "-A $CHAIN -j REJECT" COMMIT
+  } | "$command-restore" -w --noflush
   ensure "$command" OUTPUT "$address" "$CHAIN"
   # Containers with a network of their own pass through here; no owner can be told.
   ensure "$command" FORWARD "$address" REJECT

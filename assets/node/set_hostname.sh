@@ -26,8 +26,11 @@ write_hosts_line() {
   [[ -n $address ]] || fail "this node has no address"
   if ! grep -qxF "$address $name" /etc/hosts; then
     text=$(grep -vE "[[:space:]]$name\$|^127\.0\.1\.1[[:space:]]" /etc/hosts || true)
-    # In place, as some images have it mounted.
-    printf '%s\n' "$text" "$address $name" >/etc/hosts
+    # Some images have it mounted, where it cannot be replaced.
+    printf '%s\n' "$text" "$address $name" >/etc/hosts.new
+    chmod 0644 /etc/hosts.new
+    mv -T /etc/hosts.new /etc/hosts 2>/dev/null || cat /etc/hosts.new >/etc/hosts
+    rm -f /etc/hosts.new
   fi
 }
 

@@ -14,16 +14,17 @@ main() {
 * - nofile 1048576
 * - stack unlimited
 LIMITS
-  write_file /etc/sysctl.d/90-trainshed.conf 0644 root <<'SYSCTL'
+  write_file /etc/sysctl.d/90-trainshed.conf 0644 root sysctl <<'SYSCTL'
 # Peak connections of NCCL's bootstrap, of slurmctld and of data loaders.
 net.core.somaxconn = 4096
 net.ipv4.tcp_max_syn_backlog = 4096
 # A node of eight ranks and their loaders maps more files than the default allows.
 vm.max_map_count = 1048576
 SYSCTL
-  if [[ $CHANGED == yes ]]; then
+  if noted sysctl; then
     sysctl --quiet --load=/etc/sysctl.d/90-trainshed.conf ||
       echo "set_limits: this kernel does not take every setting" >&2
+    settle sysctl
   fi
   echo "set_limits: memory may be locked"
 }

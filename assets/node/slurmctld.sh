@@ -14,7 +14,7 @@ main() {
     sacctmgr --immediate add cluster "$cluster" >/dev/null
   fi
   apply "$policy"
-  write_file /etc/systemd/system/slurmctld.service.d/trainshed.conf 0644 root <<'UNIT'
+  write_file /etc/systemd/system/slurmctld.service.d/trainshed.conf 0644 root slurmctld.service <<'UNIT'
 [Unit]
 AssertPathIsMountPoint=/state
 Wants=slurmdbd.service

@@ -16,10 +16,10 @@ main() {
   # Slurm 22.05 runs without it; 23.11 logs and spools there.
   install -d -m 0755 -o slurm -g slurm /var/log/slurm
   install -d -m 0755 /var/spool/slurmd
-  write_file /etc/default/slurmd 0644 root <<OPTIONS
+  write_file /etc/default/slurmd 0644 root slurmd.service <<OPTIONS
 SLURMD_OPTIONS="-Z -N $name --conf-server $host:$PORT --conf '$conf'"
 OPTIONS
-  write_file /etc/systemd/system/slurmd.service.d/trainshed.conf 0644 root <<'UNIT'
+  write_file /etc/systemd/system/slurmd.service.d/trainshed.conf 0644 root slurmd.service <<'UNIT'
 [Unit]
 # The package's unit wants a file that a node without files does not have.
 ConditionPathExists=
@@ -37,13 +37,14 @@ KillMode=process
 Restart=on-failure
 RestartSec=5
 UNIT
-  if [[ $CHANGED == yes ]]; then
+  if noted slurmd.service; then
     systemctl daemon-reload
     systemctl restart --no-block slurmd.service
   else
     systemctl start --no-block slurmd.service
   fi
   wait_joined "$name" "$host"
+  settle slurmd.service
   echo "slurmd: $name has joined"
 }
 

@@ -16,7 +16,7 @@ main() {
   if ! mountpoint --quiet "$DIR"; then
     take_volume "$region" "$cluster" "$volume" "$own"
     device=$(device_of "$volume")
-    make_file_system "$device"
+    make_file_system "$device" "$volume"
     mkdir -p "$DIR"
     mount -o noatime "$device" "$DIR" || fail "$device cannot be mounted at $DIR"
   fi
@@ -94,17 +94,21 @@ device_of() {
   readlink -f "$link"
 }
 
-# What blkid does not know may still be data, so an empty disk is one that begins with zeros.
+# What blkid does not know may still be data, so an empty disk is one that begins with zeros, or one that
+# was so when this began to format it: mkfs writes the superblock, which blkid knows, last.
 make_file_system() {
-  local device=$1
+  local device=$1 note=format-$2
   if blkid -p "$device" >/dev/null; then
     [[ $(blkid -p -o value -s TYPE "$device") == ext4 ]] ||
       fail "$device has $(blkid -p -o value -s TYPE -s PTTYPE "$device" | paste -s -d ' ') on it and not ext4; it is not touched"
+    settle "$note"
     return
   fi
-  head -c 4194304 "$device" | cmp -s - <(head -c 4194304 /dev/zero) ||
+  noted "$note" || head -c 4194304 "$device" | cmp -s - <(head -c 4194304 /dev/zero) ||
     fail "$device has data on it that is no file system; it is not touched"
+  make_note "$note"
   mkfs.ext4 -q -L trainshed-state -E lazy_itable_init=1 "$device"
+  settle "$note"
 }
 
 # A volume that was made larger has a file system of the size before. Nothing is changed otherwise.

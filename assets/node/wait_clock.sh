@@ -16,11 +16,12 @@ main() {
   command -v chronyc >/dev/null || fail "chrony is not installed; the Deep Learning AMIs have it"
   # Images of AWS have it; others get it.
   if ! grep -rqsE "^(server|pool) $SOURCE( |\$)" /etc/chrony; then
-    write_file "$(sources_dir)/trainshed.sources" 0644 root <<<"server $SOURCE prefer iburst minpoll 4 maxpoll 4"
+    write_file "$(sources_dir)/trainshed.sources" 0644 root chrony.service <<<"server $SOURCE prefer iburst minpoll 4 maxpoll 4"
   fi
   systemctl start chrony.service
-  if [[ $CHANGED == yes ]]; then
+  if noted chrony.service; then
     chronyc reload sources >/dev/null || systemctl restart chrony.service
+    settle chrony.service
   fi
   local end=$((SECONDS + seconds)) offset
   until offset=$(measured) && small "$offset"; do

@@ -8,7 +8,7 @@ set -euo pipefail
 # shellcheck source=assets/node/common.sh
 source "$(dirname "$0")/common.sh"
 
-readonly LAST=/run/trainshed/head-address DOCUMENT=/etc/trainshed/fleet.json
+readonly LAST=/run/trainshed/head-address DOCUMENT=/etc/trainshed/fleet.json AGAIN_SECONDS=300
 
 main() {
   if [[ -n ${1:-} ]]; then
@@ -46,7 +46,19 @@ follow_document() {
   if [[ $new != "$(<"$DOCUMENT")" ]]; then
     echo "watch: the fleet document has changed"
     systemctl --no-block restart trainshed-boot.service
+  elif failed_a_while_ago; then
+    echo "watch: the last boot did not end well"
+    systemctl --no-block restart trainshed-boot.service
   fi
+}
+
+# The document is on the node before its steps have run, so one that was cut off is run again.
+failed_a_while_ago() {
+  local state ended now
+  state=$(systemctl show --property ActiveState --value trainshed-boot.service)
+  ended=$(systemctl show --property InactiveEnterTimestampMonotonic --value trainshed-boot.service)
+  read -r now _ </proc/uptime
+  [[ $state == failed ]] && ((${now%.*} - ended / 1000000 > AGAIN_SECONDS))
 }
 
 main "$@"

@@ -5,7 +5,7 @@ set -euo pipefail
 source "$(dirname "$0")/common.sh"
 
 main() {
-  write_file /etc/systemd/system/trainshed-watch.service 0644 root <<UNIT
+  write_file /etc/systemd/system/trainshed-watch.service 0644 root trainshed-watch.timer <<UNIT
 [Unit]
 Description=Follow the fleet: the head node's address, the fleet document
 
@@ -14,7 +14,7 @@ Type=oneshot
 ExecStart=/opt/trainshed/current/watch.sh $*
 UNIT
   # Spread over half a minute, so that a thousand nodes do not ask at once.
-  write_file /etc/systemd/system/trainshed-watch.timer 0644 root <<'UNIT'
+  write_file /etc/systemd/system/trainshed-watch.timer 0644 root trainshed-watch.timer <<'UNIT'
 [Unit]
 Description=Follow the fleet every half minute
 

@@ -123,7 +123,8 @@ def test_a_node_that_is_lost_is_replaced(fleet: Deployed) -> None:
     def there_is() -> str:
         parameters = fleet.cdk.emulator.client("ssm", LAB_REGION)
         status = parameters.get_parameter(Name=names.status_parameter(NAME))["Parameter"]["Value"]
-        return f"{lost.name} replaced in {fleet.lab.states()}: {status}"
+        said = fleet.head("journalctl", "-u", "trainshed-keeper", "-n", "20", "-o", "cat")
+        return f"{lost.name} replaced in {fleet.lab.states()}: {status}; {said}"
 
     wait_until(healed, there_is, 600)
 

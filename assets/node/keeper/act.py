@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Protocol
@@ -62,17 +63,19 @@ class Journal:
                 values = json.loads(line)
                 at = time(values["at"])
                 if at is not None and now - at < HOUR:
-                    found.append(Replacement(at, values["queue"], values["why"]))
+                    instance = str(values.get("instance", ""))
+                    found.append(Replacement(at, values["queue"], values["why"], instance))
             except (ValueError, KeyError, TypeError):
                 continue  # a line that was being written when the power went
         return tuple(found)
 
     def write(self, made: Replacement) -> None:
-        """Note a replacement, before it is made."""
-        kept = [*self.read(made.at), made]
+        """Note a replacement, before it is made; once for each instance."""
+        before = self.read(made.at)
+        if any(each.instance == made.instance for each in before if each.instance):
+            return
         lines = [
-            json.dumps({"at": each.at.isoformat(), "queue": each.queue, "why": each.why})
-            for each in kept
+            json.dumps({**asdict(each), "at": each.at.isoformat()}) for each in (*before, made)
         ]
         self._path.parent.mkdir(parents=True, exist_ok=True)
         new = self._path.with_suffix(".new")
@@ -88,12 +91,14 @@ class Actor:
         cloud: Its part of AWS.
         journal: Where replacements are noted.
         say: Tells what was done; keywords are written with it.
+        freed: File of the jobs that are looked after. Default: a restart forgets them.
     """
 
-    def __init__(self, slurm: Slurm, cloud: Cloud, journal: Journal, say: Say) -> None:
+    def __init__(
+        self, slurm: Slurm, cloud: Cloud, journal: Journal, say: Say, freed: Path | None = None
+    ) -> None:
         self._slurm, self._cloud, self._journal, self._say = slurm, cloud, journal, say
-        self._jobs = Jobs(slurm, say)
-        self._fenced: set[str] = set()
+        self._jobs = Jobs(slurm, say, freed)
 
     def act(self, view: View, actions: Sequence[Action]) -> None:
         """Carry out the actions of a round, then look after jobs of earlier ones."""
@@ -105,7 +110,7 @@ class Actor:
     def _try(self, what: str, subject: object, call: Callable[[], None]) -> None:
         try:
             call()
-        except (AwsError, SlurmError) as error:
+        except (AwsError, SlurmError, OSError) as error:
             self._say("did not succeed", action=what, subject=str(subject), reason=str(error))
 
     def _one(self, view: View, action: Action) -> None:
@@ -114,10 +119,13 @@ class Actor:
         elif isinstance(action, Resume):
             self._slurm.resume(action.node)
         elif isinstance(action, Fence):
-            self._fence(view, action)
+            self._journal.write(Replacement(view.now, action.queue, action.why, action.instance))
+            self._cloud.fence(action.instance)
         elif isinstance(action, Terminate):
             if action.counts:
-                self._journal.write(Replacement(view.now, action.queue, action.why))
+                self._journal.write(
+                    Replacement(view.now, action.queue, action.why, action.instance)
+                )
             self._cloud.terminate(action.instance, action.decrement)
         elif isinstance(action, Remove):
             self._remove(view, action)
@@ -126,12 +134,6 @@ class Actor:
         else:
             self._end_jobs(view.now, action)
         self._say("did", action=type(action).__name__, subject=str(action))
-
-    def _fence(self, view: View, action: Fence) -> None:
-        if action.instance not in self._fenced:
-            self._journal.write(Replacement(view.now, action.queue, action.why))
-            self._fenced.add(action.instance)
-        self._cloud.fence(action.instance)
 
     def _remove(self, view: View, action: Remove) -> None:
         """Let a node's jobs start elsewhere; its instance has ended, so nothing of them runs."""

@@ -32,7 +32,12 @@ def run(command: Sequence[str]) -> tuple[int, str]:
     try:
         # The node's own scripts with arguments made here; no shell.
         done = subprocess.run(  # noqa: S603
-            command, capture_output=True, text=True, timeout=_SECONDS, check=False
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return 1, str(error)
@@ -142,7 +147,8 @@ class Apply:
                 and (places.slurm / path.name).read_bytes() == path.read_bytes()
                 for path in Path(new).iterdir()
             )
-            if not same:
+            # A reconfigure that was cut off: the files are there, slurmctld has not read them.
+            if not same or (places.slurm / ".pending").exists():
                 self._keep_partitions(_partitions(places.slurm) - _partitions(Path(new)))
                 script = str(places.scripts / "reconfigure.sh")
                 self._must("slurm.conf", script, new, str(places.slurm))

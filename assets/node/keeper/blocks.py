@@ -9,12 +9,14 @@ usage: python3 -m keeper.blocks [--once]
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 from .document import GRACE
@@ -24,9 +26,10 @@ from .jobs import Jobs
 from .recovery.act import Tell
 from .recovery.loop import DOCUMENT, teller
 from .recovery.slurm import Slurm as RecoverySlurm
+from .rounds import rounds
 from .slurm import Run, SlurmError, run
 
-ROUND_SECONDS = 10
+FREED = Path(os.environ.get("ROOT_DIR") or "/", "var/lib/trainshed/freed-jobs")
 _ENDS = "trainshed-end-"
 
 
@@ -148,6 +151,7 @@ class Blocks:
         ends: When blocks end, as EC2 says.
         warned: When EC2 warned of their end.
         now: The time.
+        freed: File of requeued jobs that are looked after. Default: a restart forgets them.
     """
 
     def __init__(
@@ -159,10 +163,11 @@ class Blocks:
         warned: Ends,
         *,
         now: Callable[[], datetime] = lambda: datetime.now(timezone.utc),  # noqa: UP017
+        freed: Path | None = None,
     ) -> None:
         self._slurm, self._read, self._tell = slurm, read, tell
         self._ends, self._warned, self._now = ends, warned, now
-        self._jobs = Jobs(slurm, say)
+        self._jobs = Jobs(slurm, say, freed)
 
     def round(self) -> None:
         """Do what is due; what fails is done in the next round."""
@@ -212,13 +217,8 @@ def main(arguments: Sequence[str]) -> int:
     values = json.loads(DOCUMENT.read_text())
     aws = Aws(run, str(values["cluster"]), str(values["region"]))
     ends, warned = Ends(aws.ends, time.monotonic), Ends(aws.warnings, time.monotonic)
-    watched = Blocks(Slurm(), DOCUMENT.read_text, teller(values), ends, warned)
-    while True:
-        started = time.monotonic()
-        watched.round()
-        if "--once" in arguments:
-            return 0
-        time.sleep(max(1.0, ROUND_SECONDS - (time.monotonic() - started)))
+    watched = Blocks(Slurm(), DOCUMENT.read_text, teller(values), ends, warned, freed=FREED)
+    return rounds(watched.round, say, once="--once" in arguments)
 
 
 if __name__ == "__main__":

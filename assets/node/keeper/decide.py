@@ -109,6 +109,7 @@ def decide(view: View) -> list[Action]:
     budget = Budget(view)
     actions: list[Action] = list(_removals(view))
     actions += [Drain(name, REMOVED) for name in drains(view)]
+    actions += _unlisted(view)
     for _, queue in sorted(view.document.queues.items()):
         if view.groups is None or queue.group not in view.groups:
             continue
@@ -121,14 +122,17 @@ class Budget:
 
     def __init__(self, view: View) -> None:
         self._left = REPLACEMENTS_AN_HOUR - len(view.replacements)
+        self._noted = {each.instance for each in view.replacements}
 
     @property
     def spent(self) -> bool:
         """Whether none is left."""
         return self._left <= 0
 
-    def take(self) -> bool:
-        """Take one, if there is one."""
+    def take(self, instance: str) -> bool:
+        """Take one, if there is one; what was noted and not done is paid for already."""
+        if instance in self._noted:
+            return True
         self._left -= 1
         return self._left >= 0
 
@@ -178,6 +182,15 @@ def _removals(view: View) -> Iterator[Action]:
         # An instance that EC2 does not list is no proof that it has ended.
         if found is not None and found.state == "terminated" and found.role == "compute":
             yield Remove(name, found.id)
+
+
+def _unlisted(view: View) -> Iterator[Action]:
+    """Let silent nodes whose instance EC2 does not list have no jobs until more is known."""
+    for name, seconds in sorted(view.silent.items()):
+        node, id = (view.nodes or {}).get(name), instance_of(name)
+        listed = id is None or id in (view.instances or {})
+        if node and not listed and seconds >= SUSPECT_SECONDS and not _excused(node):
+            yield Drain(name, SILENT)
 
 
 def _delete(view: View, ends_at: datetime) -> Iterator[Action]:
@@ -232,7 +245,7 @@ class _Queue:
                 why = f"slurmd has not answered for {row.silent:.0f} s"
             elif row.node and verdict(row.node) == "now":
                 why = row.node.reason
-            if why and self.budget.take():
+            if why and self.budget.take(row.instance.id):
                 self.taken.add(row.name)
                 yield Fence(row.instance.id, self.queue.name, why)
             elif row.node and row.silent >= SUSPECT_SECONDS and not _excused(row.node):
@@ -279,18 +292,20 @@ class _Queue:
             if row.name in self.taken or node is None or verdict(node) != "idle":
                 continue
             self.taken.add(row.name)
-            if not node.busy and self.budget.take():
+            if not node.busy and self.budget.take(row.instance.id):
                 yield Terminate(row.instance.id, self.queue.name, node.reason, False, counts=True)
         failures = [row for row in self.rows if failed(self.view, row)]
         tried = any(
-            each.queue == self.queue.name and each.why == "it did not boot"
+            each.queue == self.queue.name
+            and each.why == "it did not boot"
+            and each.instance not in {row.instance.id for row in failures}
             for each in self.view.replacements
         )
         # Two that do not boot have a common cause, which a third one would have too.
         if len(failures) != 1 or tried or failures[0].name in self.taken:
             return
         row = failures[0]
-        if row.age(self.view.now) > FAILED_BOOT_KEPT and self.budget.take():
+        if row.age(self.view.now) > FAILED_BOOT_KEPT and self.budget.take(row.instance.id):
             self.taken.add(row.name)
             yield Terminate(row.instance.id, self.queue.name, "it did not boot", False, counts=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from .slurm import SPARED, Job, Slurm, SlurmError
 
@@ -19,15 +20,17 @@ class Jobs:
     Args:
         slurm: The cluster.
         say: Tells what did not succeed.
+        path: File of the jobs that are looked after, so that a process that is killed in between
+            leaves them to the next one. Default: it does not.
     """
 
-    def __init__(self, slurm: Slurm, say: Say) -> None:
-        self._slurm, self._say = slurm, say
-        self._freed: set[str] = set()
+    def __init__(self, slurm: Slurm, say: Say, path: Path | None = None) -> None:
+        self._slurm, self._say, self._path = slurm, say, path
+        self._freed = _read(path)
 
     def free(self, jobs: Iterable[Job]) -> None:
-        """Note jobs that Slurm requeues, as their node is gone."""
-        self._freed.update(job.id for job in jobs)
+        """Note jobs that Slurm requeues, as their node is gone; before it does."""
+        self._keep(self._freed | {job.id for job in jobs})
 
     def ending(self) -> bool:
         """Tell whether a job of a node that is gone has not ended everywhere."""
@@ -39,8 +42,8 @@ class Jobs:
         """Have the jobs of nodes end at a time, warned, and requeue them a minute before it."""
         for job in self._there(nodes):
             if now >= at - BEFORE_THE_END:
+                self.free([job])
                 self._try("requeue", job.id, lambda id=job.id: self._slurm.requeue(id))  # type: ignore[misc]
-                self._freed.add(job.id)
             else:
                 self._warn(job, at)
 
@@ -55,17 +58,34 @@ class Jobs:
     def look_after(self, now: datetime) -> None:
         """Let requeued jobs start without Slurm's two minutes, and with the limit they had."""
         listed = {job.id: job for job in self._slurm.jobs()}
-        for id in sorted(self._freed):
+        freed = set(self._freed)
+        for id in sorted(freed):
             job = listed.get(id)
             if job is None or job.state in _ON_NODES:
-                self._freed.discard(id)
+                freed.discard(id)
             elif job.state == "PENDING":
                 if job.eligible is None or job.eligible > now + SPARED:
                     self._slurm.start_soon(id)
                 else:
-                    self._freed.discard(id)
+                    freed.discard(id)
+        self._keep(freed)
         for job in listed.values():
             self._slurm.restore_limit(job)
+
+    def _keep(self, freed: set[str]) -> None:
+        if freed == self._freed:
+            return
+        self._freed = freed
+        if self._path is None:
+            return
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            new = self._path.with_suffix(".new")
+            new.write_text("".join(f"{id}\n" for id in sorted(freed)))
+            new.replace(self._path)
+        except OSError as error:
+            # Jobs of a node that is gone start two minutes later then; better than not at all.
+            self._say("did not succeed", action="note", subject=str(self._path), reason=str(error))
 
     def _there(self, nodes: Iterable[str]) -> list[Job]:
         return [job for job in self._slurm.jobs(nodes) if job.state in _ON_NODES]
@@ -79,3 +99,10 @@ class Jobs:
             call()
         except SlurmError as error:
             self._say("did not succeed", action=what, subject=id, reason=str(error))
+
+
+def _read(path: Path | None) -> set[str]:
+    try:
+        return set(path.read_text().split()) if path else set()
+    except OSError:
+        return set()

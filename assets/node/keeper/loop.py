@@ -18,8 +18,9 @@ from .decide import decide
 from .ends import Ends
 from .first_job import FirstJob
 from .opening import shut
-from .probe import ROUND_SECONDS, Probe
+from .probe import Probe
 from .recovery.store import Store
+from .rounds import rounds
 from .slurm import Job, Slurm, SlurmError
 from .view import Group, Instance, View, instance_of
 
@@ -91,6 +92,7 @@ class Keeper:
         slurmdbd: Host and port of slurmdbd.
         send: Sends metrics of a cluster.
         store: What recovery keeps of gates. Default: nothing.
+        freed: File of requeued jobs that are looked after. Default: a restart forgets them.
     """
 
     def __init__(
@@ -106,12 +108,13 @@ class Keeper:
         slurmdbd: tuple[str, int] = metrics.SLURMDBD,
         send: Callable[[str, dict[str, float]], None] = metrics.send,
         store: Store | None = None,
+        freed: Path | None = None,
     ) -> None:
         self._store = store
         self._cloud, self._slurm, self._apply, self._probe = cloud, slurm, apply, probe
         self._journal, self._clock, self._now = journal, clock, now
         self._slurmdbd, self._send = slurmdbd, send
-        self._actor = act.Actor(slurm, cloud, journal, say)
+        self._actor = act.Actor(slurm, cloud, journal, say, freed)
         self._memory = Memory()
         self._ends = Ends(
             lambda ids: self._read("ends of blocks", [], lambda: self._cloud.block_ends(ids)), clock
@@ -292,10 +295,6 @@ def main(arguments: Sequence[str]) -> int:
         Probe(),
         act.Journal(state / "keeper" / "replacements.jsonl"),
         store=Store(state / "recovery", None),
+        freed=state / "keeper" / "freed",
     )
-    while True:
-        started = time.monotonic()
-        keeper.round()
-        if "--once" in arguments:
-            return 0
-        time.sleep(max(1.0, ROUND_SECONDS - (time.monotonic() - started)))
+    return rounds(keeper.round, say, once="--once" in arguments)

@@ -6,11 +6,11 @@ import socket
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
+from .rounds import ROUND_SECONDS
 from .view import Node
 
 PORT = 6818
 CONNECT_SECONDS = 3.0
-ROUND_SECONDS = 10
 _AT_ONCE = 32
 
 

@@ -48,7 +48,13 @@ def run(command: Sequence[str], text: str = "") -> str:
     try:
         # Slurm's own programs with arguments made here; no shell.
         done = subprocess.run(  # noqa: S603
-            command, input=text, capture_output=True, text=True, timeout=SECONDS, check=False
+            command,
+            input=text,
+            capture_output=True,
+            text=True,
+            errors="replace",  # a user's words may be in it
+            timeout=SECONDS,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SlurmError(f"{command[0]}: {error}") from error

@@ -79,11 +79,12 @@ class Node:
 
 @dataclass(frozen=True)
 class Replacement:
-    """A node that the keeper took away to have it replaced."""
+    """A node that the keeper took away to have it replaced; noted before that is done."""
 
     at: datetime
     queue: str
     why: str
+    instance: str = ""
 
 
 @dataclass(frozen=True)

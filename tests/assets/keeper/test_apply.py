@@ -88,6 +88,14 @@ def test_slurm_is_left_alone_when_its_files_stay_the_same(head: Head) -> None:
     assert head.ran == ["slurm_accounts.py"]
 
 
+def test_files_that_slurmctld_has_not_read_are_brought_to_it_again(head: Head) -> None:
+    fetched(head)
+    (head.places.files / "slurm.conf").write_text("# old")
+    (head.places.slurm / ".pending").touch()
+    assert Apply(head.places, head).step(WANTED, NOW)
+    assert head.ran[0] == "reconfigure.sh"
+
+
 @pytest.mark.parametrize(
     ("script", "step"), [("reconfigure.sh", "slurm.conf"), ("slurm_accounts.py", "accounts")]
 )

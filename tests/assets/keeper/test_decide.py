@@ -257,7 +257,7 @@ def test_a_document_that_is_not_live_takes_nobody_away_but_the_dead() -> None:
 def test_an_instance_that_ec2_does_not_list_is_not_taken_for_ended() -> None:
     fleet = Fleet()
     del fleet.instances[id_of(1)]
-    assert decide(fleet.silent(900, 1).view) == []
+    assert decide(fleet.silent(900, 1).view) == [drain(1, SILENT)]
 
 
 def test_foreign_nodes_and_instances_are_left_alone() -> None:

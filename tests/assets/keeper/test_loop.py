@@ -20,6 +20,7 @@ from assets.node.keeper.decide import EndJobs, Fence, Remove
 from assets.node.keeper.first_job import FirstJob
 from assets.node.keeper.loop import Keeper
 from assets.node.keeper.probe import Probe
+from assets.node.keeper.rounds import rounds
 from assets.node.keeper.slurm import Slurm, SlurmError
 from assets.node.keeper.view import Group, Instance, Replacement
 from tests.assets.keeper.fleet import NOW, Fleet, id_of, name_of
@@ -161,6 +162,7 @@ class World:
             now=lambda: NOW + timedelta(seconds=self.seconds),
             slurmdbd=("127.0.0.1", 9),
             send=lambda cluster, found: None,
+            freed=self.path / "freed",
         )
 
     def rounds(self, count: int = 1) -> dict[str, Any]:
@@ -244,19 +246,73 @@ def test_a_keeper_that_never_saw_a_document_waits(world: World) -> None:
 
 def test_the_hours_replacements_outlive_a_restart(world: World) -> None:
     world.rounds(3)
-    world.silent = {name_of(1)}
-    for _ in range(6):
+    for number in range(1, 6):
         world.restart()
-        world.fleet.state("running", 1)
+        world.silent = {name_of(number)}
         world.rounds(14)
-    assert world.cloud.did == [("fence", id_of(1))] * 4
+        world.fleet.launch(number + 3).node(number + 3)
+    assert world.cloud.did == [("fence", id_of(number)) for number in range(1, 5)]
     assert "4 nodes were replaced within an hour" in world.rounds()["reason"]
+
+
+def test_a_fence_that_was_noted_and_not_made_is_made_later_and_counts_once(world: World) -> None:
+    world.rounds(3)
+    world.silent, world.cloud.down = {name_of(1)}, {"fence"}
+    for _ in range(6):
+        world.rounds(14)
+        world.restart()
+    world.cloud.down = set()
+    world.rounds(14)
+    assert world.cloud.did == [("fence", id_of(1))]
+    assert "1 nodes were" not in world.rounds()["reason"]
+
+
+def test_jobs_of_a_lost_node_are_looked_after_by_the_next_process(world: World) -> None:
+    world.rounds(3)
+    world.fleet.busy(1).state("terminated", 1)
+    world.programs.jobs = [("7", "COMPLETING")]
+    world.rounds()
+    world.fleet.node(1, "DOWN")
+    world.restart()
+    world.programs.ran.clear()
+    world.rounds()
+    assert world.programs.ran == [], "22.05 does not survive that the node is deleted now"
+    world.restart()
+    world.programs.jobs = [("7", "PENDING")]
+    later = NOW + timedelta(seconds=world.seconds + 120)
+    world.programs.eligible = later.astimezone().strftime("%Y-%m-%dT%H:%M:%S")
+    world.rounds()
+    assert "scontrol update jobid=7 starttime=now+3" in world.programs.ran
+
+
+def test_a_state_volume_that_takes_nothing_keeps_no_job_waiting(world: World) -> None:
+    (world.path / "freed.new").mkdir()
+    world.rounds(3)
+    world.fleet.busy(1).state("terminated", 1)
+    world.programs.jobs = [("7", "RUNNING")]
+    world.rounds()
+    assert any(f"nodename={name_of(1)} state=down" in ran for ran in world.programs.ran)
+
+
+def test_a_round_that_is_not_finished_is_told_and_the_next_one_counts_on() -> None:
+    told: list[str] = []
+    counted: list[int] = []
+
+    def once_wrong() -> None:
+        counted.append(1)
+        raise RuntimeError("can't start new thread")
+
+    assert rounds(once_wrong, lambda told_, **more: told.append(more["reason"]), once=True) == 1
+    assert counted and "can't start new thread" in told[0]
 
 
 def test_a_node_that_ec2_has_forgotten_is_asked_for_by_its_id(world: World) -> None:
     del world.fleet.instances[id_of(1)]
     world.silent = {name_of(1)}
-    world.rounds(60)
+    world.rounds(4)
+    drain = f"scontrol update nodename={name_of(1)} state=drain reason=trainshed: silent"
+    assert drain in world.programs.ran, "no job is sent to it meanwhile"
+    world.rounds(56)
     assert world.cloud.did == []
     world.rounds(3)
     assert ("ended", id_of(1)) in world.cloud.did

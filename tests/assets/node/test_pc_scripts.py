@@ -181,13 +181,21 @@ def test_missing_arguments_show_the_usage(node: Node, script: str) -> None:
 IPTABLES = """
 shift # -w
 case $1 in
--N) [[ ! -e $CHAINS/$2 ]] && touch "$CHAINS/$2" ;;
--F) : >"$CHAINS/$2" ;;
--A) echo "${*:3}" >>"$CHAINS/$2" ;;
 -C) grep -qxF -- "${*:3}" "$CHAINS/$2" 2>/dev/null ;;
 -I) rule="${*:4}"; sed -i "1i $rule" "$CHAINS/$2" ;;
 -n) exit "${IPV6_STATUS:-0}" ;;
 esac
+"""
+# The kernel takes all of it, or nothing.
+IPTABLES_RESTORE = """
+said=$(cat)
+[[ $* == "-w --noflush" && $said == "*filter"*COMMIT ]] || exit 2
+while read -r word chain rule; do
+  case $word in
+  :*) : >"$CHAINS/${word#:}" ;;
+  -A) echo "$rule" >>"$CHAINS/$chain" ;;
+  esac
+done <<<"$said"
 """
 
 
@@ -199,6 +207,7 @@ def firewall(node: Node, tmp_path: Path) -> Path:
         for chain in ("OUTPUT", "FORWARD"):
             (chains / command / chain).write_text("-j policy\n")
         node.command(command, f"CHAINS={chains}/{command}{IPTABLES}")
+        node.command(f"{command}-restore", f"CHAINS={chains}/{command}{IPTABLES_RESTORE}")
     node.command("systemctl")
     node.command("id", "[[ $2 == pcluster-admin ]] && echo 400")
     return chains
@@ -241,6 +250,15 @@ def test_the_restriction_comes_back_at_boot_before_jobs(node: Node, firewall: Pa
     assert "systemctl enable --quiet trainshed-restrict-imds.service" in node.calls
     copy = node.root / "usr/local/sbin/trainshed-restrict-imds"
     assert copy.read_bytes() == (SCRIPTS / "restrict_imds.sh").read_bytes()
+
+
+def test_a_restriction_that_cannot_be_renewed_stays(node: Node, firewall: Path) -> None:
+    node.run("restrict_imds.sh")
+    once = rules(firewall, "iptables")
+    node.command("iptables-restore", "kill -9 $PPID")
+    assert node.run("restrict_imds.sh", "pcluster-admin").returncode != 0
+    assert rules(firewall, "iptables") == once
+    assert "-j REJECT" in once["TRAINSHED_IMDS"]
 
 
 def test_a_node_without_ipv6_has_ipv4_rules_alone(node: Node, firewall: Path) -> None:

@@ -28,6 +28,9 @@ def install() -> None:
     """Make groups launch, and give CloudFormation instances."""
     others = ec2._random_ip
     ec2._random_ip = lambda prefix: next(_ADDRESSES) if prefix == "10.0." else others(prefix)
+    # EC2 lists what is terminated for an hour, ministack for a minute, which is less than a round
+    # of the keeper may take on a busy machine.
+    ec2._cleanup_terminated = lambda: None
     autoscaling._reconcile_instances = _reconcile
     actions = autoscaling._ACTION_MAP
     describe, delete = actions["DescribeAutoScalingGroups"], actions["DeleteAutoScalingGroup"]

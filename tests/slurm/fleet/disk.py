@@ -21,7 +21,14 @@ _VOLATILE = (
     "var/tmp/",
 )
 # What differs between two machines of one kind.
-_OWN = ("etc/machine-id", "var/lib/systemd/", "var/lib/chrony/", "var/lib/cloud/", "etc/.pwd")
+_OWN = (
+    "etc/machine-id",
+    "etc/.pwd",
+    "var/lib/chrony/",
+    "var/lib/cloud/",
+    "var/lib/munge/munge.seed",  # written when munged stops
+    "var/lib/systemd/",
+)
 
 
 def differences(before: Mapping[str, Content], after: Mapping[str, Content]) -> list[str]:

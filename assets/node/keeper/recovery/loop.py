@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from .. import metrics
 from ..document import Document, parse
+from ..rounds import rounds
 from ..slurm import SlurmError, run
 from . import again
 from .act import Actor, Tell
@@ -26,7 +26,6 @@ from .words import held
 
 DOCUMENT = Path(os.environ.get("ROOT_DIR") or "/", "etc/trainshed/fleet.json")
 STATE = Path("/state/recovery")
-ROUND_SECONDS = 10
 
 
 class Recovery:
@@ -139,11 +138,9 @@ def main(arguments: Sequence[str]) -> int:
     store = Store(STATE, shared_folder(values))
     if arguments[:1] == ["gate"]:
         return again.main(arguments[1:], values, store)
-    while True:
+
+    def look() -> None:
         values = json.loads(DOCUMENT.read_text())
-        recovery = Recovery(Slurm(), store, teller(values))
-        started = time.monotonic()
-        recovery.round()
-        if "--once" in arguments:
-            return 0
-        time.sleep(max(1.0, ROUND_SECONDS - (time.monotonic() - started)))
+        Recovery(Slurm(), store, teller(values)).round()
+
+    return rounds(look, say, once="--once" in arguments)
