@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Print the policies of the role that CloudFormation deploys with, from the examples' templates.
 
-Usage: deploying_role.py. The actions are those that AWS's own schema of each resource type says its
-handlers call, as cfn-lint ships them. Each policy fits the 6,144 characters of a managed policy.
+Usage: deploying_role.py [NAME...]. With names, for the stacks of those institutions alone. The
+actions are those that AWS's own schema of each resource type says its handlers call, as cfn-lint
+ships them. Each policy fits the 6,144 characters of a managed policy.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -81,11 +82,23 @@ ALWAYS = (
     "ssm:GetParameters",
 )
 # Names that CloudFormation gives begin with the stack's.
-_STACKS = ("*-foundation-*", "*-cluster-*")
+PARTS = ("foundation", "cluster")
+_STACKS = tuple(f"*-{part}-*" for part in PARTS)
 _LOG_GROUPS = (*_STACKS, "/aws/fsx/*", "/trainshed/*")
+# Of a name that would be longer than its type allows, 63 or 64 characters, what stands in front of
+# 12 or 13 random ones is halved between stack and logical id: stack names of up to 24 characters
+# are whole. The user guide only says that it is cut ("Name type", read 2026-11-30); seen as 25 of
+# 27 characters in convox/rack issue 2297.
+WHOLE_CHARACTERS = 24
 # Roles, profiles and policies are only those of our stacks, and pcluster's policies.
 _OWN = (*_STACKS, "parallelcluster/*")
 _ROLE_KINDS = ("role", "policy", "instance-profile")
+# A link to S3 gets a role of its own from FSx, in the name of who makes it. Without these, FSx
+# writes itself into the bucket's policy, and refuses a bucket whose policy it may not write: FSx
+# for Lustre user guide, "How FSx for Lustre checks for access to linked S3 buckets", read
+# 2026-11-30.
+OF_LINKS = ("iam:AttachRolePolicy", "iam:PutRolePolicy")
+_LINK_ROLES = "arn:aws:iam::*:role/aws-service-role/s3.data-source.lustre.fsx.amazonaws.com/*"
 # Resource types whose names are ours. Others have ids of AWS's, or names without the stack's.
 NAMED = {
     "autoscaling:autoScalingGroup": (
@@ -101,18 +114,18 @@ NAMED = {
         f"arn:aws:logs:*:*:log-group:{name}:log-stream:*" for name in _LOG_GROUPS
     ),
     "s3:bucket": ("arn:aws:s3:::*-foundation-*",),
-    # Assets of the CDK, and the layer of ParallelCluster; a bucket of your own for it is one more.
-    "s3:object": (
-        "arn:aws:s3:::*-foundation-*/*",
-        "arn:aws:s3:::*-aws-parallelcluster/*",
-        "arn:aws:s3:::cdk-*-assets-*/*",
-    ),
+    "s3:object": ("arn:aws:s3:::*-foundation-*/*",),
     "sns:topic": ("arn:aws:sns:*:*:*-cluster-*",),
     "sqs:queue": ("arn:aws:sqs:*:*:*-cluster-*",),
+    "ssm:parameter": ("arn:aws:ssm:*:*:parameter/trainshed/*",),
+}
+# What is read besides, and never written.
+READ = {
+    # Assets of the CDK, and the layer of ParallelCluster; a bucket of your own for it is one more.
+    "s3:object": ("arn:aws:s3:::*-aws-parallelcluster/*", "arn:aws:s3:::cdk-*-assets-*/*"),
     "ssm:parameter": (
         "arn:aws:ssm:*:*:parameter/cdk-bootstrap/*",
         "arn:aws:ssm:*::parameter/aws/service/*",
-        "arn:aws:ssm:*:*:parameter/trainshed/*",
     ),
 }
 # Types that actions above can be limited to, and that no template of ours has.
@@ -165,9 +178,13 @@ def actions_of(type: str) -> set[str]:
 def statements(actions: Iterable[str]) -> list[dict[str, Any]]:
     """Return the statements for actions; those of IAM and of passing roles are bounded."""
     known = sorted(set(actions))
-    bounded = [each for each in known if each.startswith("iam:") and "ServiceLinked" not in each]
+    bounded = [
+        each
+        for each in known
+        if each.startswith("iam:") and "ServiceLinked" not in each and authorization()[each]
+    ]
     linked = [each for each in known if "ServiceLinked" in each]
-    others = [each for each in known if not each.startswith("iam:")]
+    others = [each for each in known if each not in (*bounded, *linked)]
     own = tuple(f"arn:aws:iam::*:{kind}/{name}" for kind in _ROLE_KINDS for name in _OWN)
     grouped: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for each in others:
@@ -175,6 +192,7 @@ def statements(actions: Iterable[str]) -> list[dict[str, Any]]:
     rows = [
         (bounded, own),
         (linked, ("arn:aws:iam::*:role/aws-service-role/*",)),
+        (list(OF_LINKS), (_LINK_ROLES,)),
         *((some, where) for (_, where), some in sorted(grouped.items())),
     ]
     return [
@@ -187,7 +205,7 @@ def asked() -> set[str]:
     """Return the actions of the examples' types, and what CloudFormation does besides."""
     templates = [json.loads(path.read_text()) for path in sorted(TEMPLATES.glob("*.json"))]
     actions = {each for type in resource_types(templates) for each in actions_of(type)}
-    return actions | set(ALWAYS)
+    return actions | set(ALWAYS) | set(OF_LINKS)
 
 
 @cache
@@ -207,7 +225,34 @@ def resources(action: str) -> tuple[str, ...]:
     types = {f"{service}:{type}" for type in authorization()[action] or ()} - NOT_OURS
     if not types or not types <= NAMED.keys() or name.startswith(("Describe", "List")):
         return ("*",)
-    return tuple(sorted(arn for type in types for arn in NAMED[type]))
+    read = [arn for type in types for arn in READ.get(type, ()) if name.startswith("Get")]
+    return tuple(sorted([*read, *(arn for type in types for arn in NAMED[type])]))
+
+
+def patterns(name: str) -> dict[str, str]:
+    """Return what begins the names in an institution's stacks, by what stands for it in ARNs."""
+    stacks = {part: f"{name}-{part}" for part in PARTS}
+    return {
+        f"*-{part}-*": f"{stack}-*"
+        if len(stack) <= WHOLE_CHARACTERS
+        else f"{stack[:WHOLE_CHARACTERS]}*"
+        for part, stack in stacks.items()
+    }
+
+
+def limited(statement: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return a statement for the stacks of some institutions alone."""
+    told = statement["Resource"]
+    found: dict[str, None] = {}
+    for arn in [told] if isinstance(told, str) else told:
+        for known in map(patterns, names):
+            for general, own in known.items():
+                if general in arn:
+                    found[arn.replace(general, own)] = None
+        if not any(f"*-{part}-*" in arn for part in PARTS):
+            found[arn] = None
+    where = [*found]
+    return {**statement, "Resource": where if len(where) > 1 else where[0]}
 
 
 def policies(found: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -227,14 +272,17 @@ def _size(found: list[Mapping[str, Any]]) -> int:
     return len(text)
 
 
-def document() -> str:
-    """Return the policies of the examples as one JSON text."""
+def document(*names: str) -> str:
+    """Return the policies of the examples as one JSON text, for some institutions if named."""
     known = authorization()
     if missing := asked() - known.keys():
         raise ValueError(f"{AUTHORIZATION.name} lacks {sorted(missing)}: write it anew")
     real = {each for each in asked() if known[each] is not None}
-    return json.dumps(list(policies(statements(real))), indent=1) + "\n"
+    found = statements(real)
+    if names:
+        found = [limited(each, names) for each in found]
+    return json.dumps(list(policies(found)), indent=1) + "\n"
 
 
 if __name__ == "__main__":
-    sys.stdout.write(document())
+    sys.stdout.write(document(*sys.argv[1:]))
