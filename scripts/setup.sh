@@ -40,6 +40,12 @@ make_venv() {
   local python
   python=$(find_python)
   ensure_venv_module "$python"
+  # One that was stopped in the middle has no pip, or packages that pip takes for whole.
+  if [ -e .venv/.unfinished ] || [ ! -x .venv/bin/pip ]; then
+    rm -rf .venv
+  fi
+  mkdir -p .venv
+  touch .venv/.unfinished
   if [ ! -x .venv/bin/python ]; then
     say "making .venv with $("$python" --version)"
     "$python" -m venv .venv
@@ -47,6 +53,7 @@ make_venv() {
   say "installing the locked Python packages (a minute the first time)"
   .venv/bin/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
   .venv/bin/pip install --quiet --disable-pip-version-check --no-deps -r requirements-emulator.txt
+  rm .venv/.unfinished
 }
 
 # What a synthesis of many institutions imports, without the assertions (stacks/shares.py).
@@ -80,9 +87,20 @@ install_cdk() {
   say "CDK command line $(PATH="$PWD/.venv/bin:$PATH" cdk --version)"
 }
 
+# Two at once would install into one folder.
+wait_for_others() {
+  mkdir -p .cache
+  exec 9>.cache/setup.lock
+  if command -v flock >/dev/null && ! flock --nonblock 9; then
+    say "waiting for another set-up of this checkout"
+    flock 9
+  fi
+}
+
 main() {
   local bundled
   cd "$(dirname "$0")/.."
+  wait_for_others
   # The machine's own Node decides, not the link that an earlier run left in .venv/bin.
   PATH=${PATH//"$PWD/.venv/bin:"/}
   make_venv
