@@ -72,10 +72,16 @@ unpack_mmdebstrap() {
   (cd "$tools" && apt-get download --quiet=2 mmdebstrap 2>/dev/null && dpkg-deb --extract mmdebstrap_*.deb .)
 }
 
+# In a mount namespace of its own: what mmdebstrap mounts in the new root is gone with it, however
+# it ends, and no later run finds it there.
+debootstrap() {
+  unshare --mount mmdebstrap --quiet --variant=apt "$@"
+}
+
 build_fleet_root() {
   local root=$1
   rm -rf "$root.part"
-  mmdebstrap --quiet --variant=apt --include="$(
+  debootstrap --include="$(
     IFS=,
     echo "${FLEET_PACKAGES[*]}"
   )" trixie "$root.part"
@@ -109,7 +115,7 @@ build_root() {
   if [[ -e $root/packages && $(<"$root/packages") == "$*" ]]; then
     return
   fi
-  local options=(--variant=apt --include="$(
+  local options=(--include="$(
     IFS=,
     echo "$*"
   )")
@@ -118,7 +124,7 @@ build_root() {
     options+=('--aptopt=Acquire::Check-Valid-Until "false"')
   fi
   rm -rf "$root.part"
-  mmdebstrap --quiet "${options[@]}" "$suite" "$root.part"
+  debootstrap "${options[@]}" "$suite" "$root.part"
   echo "$*" >"$root.part/packages"
   rm -rf "$root"
   mv "$root.part" "$root"
@@ -174,6 +180,8 @@ main() {
   scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/assets/node
   wanted=$(for role in head compute login; do "$scripts/install_packages.sh" --list "$role"; done)
   if [[ ! -e $cache/packages.tar || $(<"$cache/packages.list") != "$wanted" ]]; then
+    # The copy is not made at once: nothing says of half of one that it is whole.
+    rm -f "$cache/packages.list"
     unshare --mount --pid --fork "$0" --build-package-cache "$root" "$scripts" "$cache/packages.tar"
     echo "$wanted" >"$cache/packages.list"
   fi
