@@ -7,6 +7,8 @@ INSTITUTION ?= kait
 ASSEMBLY ?= cdk.out
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export PYTHONDONTWRITEBYTECODE :=
+# Packages of another Python would come before those of .venv.
+unexport PYTHONPATH PYTHONHOME
 
 READY := .venv/.ready
 SHELL_FILES = $(shell git ls-files '*.sh' .ci/run)

@@ -38,6 +38,8 @@ class Cdk:
         """Run the app, as the README's ``CDK_OUTDIR=… python app.py`` does."""
         environment = {
             **self.emulator.environment(),
+            # The CDK's library is unpacked there once.
+            "HOME": str(Path.home()),
             "PYTHONPATH": str(ROOT),
             "CDK_OUTDIR": str(self.out),
             "CDK_CONTEXT_JSON": json.dumps(self.context),

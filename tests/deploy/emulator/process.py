@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import boto3
+import botocore.session
 from botocore.config import Config
 
 from tests.deploy.emulator.children import PARENT
@@ -60,7 +61,7 @@ class Emulator:
             folder.mkdir(parents=True, exist_ok=True)
         if self.enforce:
             _make_certificate(self.work)
-        environment = {**_without_aws(), **self._own_environment(), PARENT: str(os.getpid())}
+        environment = {**_without_own(), **self._own_environment(), PARENT: str(os.getpid())}
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.deploy.emulator.serve"],
@@ -93,7 +94,7 @@ class Emulator:
         certificate = str(self.work / "certificate.pem")
         tls = ("AWS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS") if self.enforce else ()
         return {
-            **_without_aws(),
+            **_without_own(),
             **dict.fromkeys(tls, certificate),
             "AWS_ENDPOINT_URL": self.url,
             "AWS_ACCESS_KEY_ID": "test",
@@ -103,6 +104,8 @@ class Emulator:
             "AWS_EC2_METADATA_DISABLED": "true",
             # It remembers which account a key belongs to; another emulator's answer would mislead.
             "CDK_HOME": str(self.work / "cdk-home"),
+            # The developer's own settings are in ~/.cdk.json.
+            "HOME": str(self.work / "cdk-home"),
             "CDK_DISABLE_CLI_TELEMETRY": "1",
             "CDK_VALIDATION": "false",
             "NO_COLOR": "1",
@@ -112,12 +115,20 @@ class Emulator:
 
     def client(self, service: str, region: str = REGION) -> Any:
         """Return a boto3 client of a service."""
-        session = boto3.Session("test", "test", region_name=region)
+        # Whatever profile, files and proxy the environment names.
+        nothing = (None, None, None, None)
+        files = (None, None, os.devnull, None)
+        bare = botocore.session.Session(
+            {"profile": nothing, "config_file": files, "credentials_file": files}
+        )
+        session = boto3.Session("test", "test", region_name=region, botocore_session=bare)
         return session.client(
             service,
             endpoint_url=self.url,
             verify=str(self.work / "certificate.pem") if self.enforce else None,
-            config=Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"}),
+            config=Config(
+                retries={"total_max_attempts": 1}, s3={"addressing_style": "path"}, proxies={}
+            ),
         )
 
     def _own_environment(self) -> dict[str, str]:
@@ -165,9 +176,14 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _without_aws() -> dict[str, str]:
-    """Return the environment without the developer's own account."""
-    return {key: value for key, value in os.environ.items() if not key.startswith("AWS_")}
+def _without_own() -> dict[str, str]:
+    """Return the environment without the developer's own account, Python packages and proxy."""
+    return {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("AWS_", "PYTHONPATH", "PYTHONHOME"))
+        and not key.lower().endswith("_proxy")
+    }
 
 
 def _make_certificate(folder: Path) -> None:
