@@ -16,6 +16,7 @@ _VOLATILE = (
     "root/.aws/",
     "tmp/",
     "var/cache/",
+    "var/lib/dpkg/updates/tmp.i",  # of a dpkg that was killed: the next one writes it anew
     "var/log/",
     "var/spool/slurmd/",
     "var/tmp/",

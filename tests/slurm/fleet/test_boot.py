@@ -78,6 +78,28 @@ def test_a_task_has_what_nccl_needs_and_what_the_user_set(
     assert said == "^lo,docker,veth 1 unset"
 
 
+# What needrestart does with each of its files: Perl, over its settings.
+NEEDRESTART = """\
+our %nrconf;
+for my $file (</etc/needrestart/conf.d/*.conf>) { defined(do $file) or die "$file: $@" }
+for my $unit (@ARGV) {
+  my ($key) = grep { $unit =~ /$_/ } sort keys %{$nrconf{override_rc}};
+  printf "%s %s\n", $unit, defined $key ? $nrconf{override_rc}{$key} : "restarted";
+}
+print "$nrconf{restart}\n";
+"""
+
+
+def test_an_update_of_a_library_restarts_no_daemon_of_the_cluster(
+    fleet: tuple[FleetLab, Node, list[Node]],
+) -> None:
+    _, head, _ = fleet
+    ours = ("slurmd", "slurmctld", "slurmdbd", "munge", "mariadb", "trainshed-keeper")
+    units = [f"{name}.service" for name in (*ours, "nvidia-fabricmanager", "cron")]
+    said = head.machine.run("perl", "-e", NEEDRESTART, *units).splitlines()
+    assert said == [*(f"{unit} 0" for unit in units[:-1]), "cron.service restarted", "l"]
+
+
 @pytest.mark.parametrize("role", ["head", "compute"])
 def test_a_second_boot_changes_nothing(fleet: tuple[FleetLab, Node, list[Node]], role: str) -> None:
     lab, head, nodes = fleet

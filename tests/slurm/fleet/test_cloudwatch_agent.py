@@ -85,6 +85,23 @@ def test_an_image_without_the_agent_gets_it_once(machine: Machine) -> None:
     assert machine.run("cat", "/var/log/agent-control").split() == ["taken", "taken"]
 
 
+def test_a_configuration_that_the_agent_did_not_get_is_given_by_the_next_boot(
+    machine: Machine,
+) -> None:
+    machine.run(*SCRIPT)
+    control = machine.files / "opt/aws/amazon-cloudwatch-agent/bin/amazon-cloudwatch-agent-ctl"
+    takes = control.read_text()
+    control.write_text("#!/bin/bash\nkill -9 $PPID\n")
+    config = machine.files / "etc/agent.json"
+    config.write_text(config.read_text().replace("60", "30"))
+    assert machine.try_run(*SCRIPT).returncode
+    control.write_text(takes)
+    for _ in range(2):
+        machine.run(*SCRIPT)
+        assert machine.run("cat", "/var/log/agent-control").split() == ["taken", "taken"]
+    assert machine.run("systemctl", "is-active", "amazon-cloudwatch-agent") == "active"
+
+
 def test_a_package_that_somebody_changed_is_not_installed(
     bench: tuple[Bench, Signer, Path], machine: Machine
 ) -> None:

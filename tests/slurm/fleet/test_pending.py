@@ -133,8 +133,8 @@ class Script:
         (self.shims / name).write_text(text)
         (self.shims / name).chmod(0o755)
 
-    def run(self) -> subprocess.CompletedProcess[str]:
-        """Run it as the boot does."""
+    def run(self, *before: str) -> subprocess.CompletedProcess[str]:
+        """Run it as the boot does, with words before its command line."""
         (self.shims / "calls").write_text("")
         script, *arguments = self._command
         variables = (
@@ -144,7 +144,7 @@ class Script:
             f"AWS_ENDPOINT_URL={ENDPOINT}",
         )
         return self._node.machine.try_run(
-            *variables, f"/opt/trainshed/current/{script}", *arguments
+            *variables, *before, f"/opt/trainshed/current/{script}", *arguments
         )
 
     def run_to_its_end(self) -> list[str]:
@@ -213,6 +213,28 @@ def accounts(script: Script) -> dict[str, list[str]]:
     }
 
 
+def left_over(script: Script) -> set[str]:
+    """Return the names of files of users that a node should not have."""
+    there = {p.name for p in (script.files / "etc").iterdir() if p.name.startswith(ACCOUNTS)}
+    return there - {f"{name}{end}" for name in ACCOUNTS for end in ("", "-")}
+
+
+def test_users_are_whole_whenever_the_step_was_killed(spare: tuple[FleetLab, Node]) -> None:
+    lab, node = spare
+    script = Script(lab, node, "users")
+    whole = accounts(script)
+    homes = [line.split(":") for line in whole["passwd"] if ":/fsx/home/" in line]
+    for moment in range(1, 13):
+        for user, *_ in homes:
+            node.machine.run("userdel", user)
+        # The whole group of processes, as the kernel does with a unit's.
+        script.run("timeout", "--signal=KILL", f"{moment * 0.03:.2f}")
+        script.run_to_its_end()
+        assert accounts(script) == whole, moment
+        assert (left_over(script), script.notes) == (set(), []), moment
+    script.remove()
+
+
 def test_a_user_who_was_made_by_half_is_made_anew(spare: tuple[FleetLab, Node]) -> None:
     lab, node = spare
     script = Script(lab, node, "users")
@@ -229,8 +251,7 @@ def test_a_user_who_was_made_by_half_is_made_anew(spare: tuple[FleetLab, Node]) 
     script.run_to_its_end()
     assert accounts(script) == whole
     assert script.notes == []
-    left = [p.name for p in (script.files / "etc").iterdir() if p.name.startswith(ACCOUNTS)]
-    assert set(left) <= {f"{name}{end}" for name in ACCOUNTS for end in ("", "-")}
+    assert left_over(script) == set()
 
 
 def test_a_home_is_its_users_from_the_beginning(spare: tuple[FleetLab, Node]) -> None:
