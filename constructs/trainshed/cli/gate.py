@@ -69,12 +69,9 @@ def command(institution: Institution, queues: list[str], opened: str | None, min
         ValueError: There is no gate, or no such queue.
     """
     fleet = institution.fleet
-    if fleet.backend != "slurm":
-        raise ValueError(
-            "fleet.backend is parallelcluster, which has no trainshed-gate; docs/health.md says "
-            "how the all-reduce is run there"
-        )
-    if not fleet.slurm.gate.enabled:
+    if fleet.backend == "parallelcluster" and fleet.parallelcluster.gate is None:
+        raise ValueError("fleet.parallelcluster.gate is not given, so there is no gate to run")
+    if fleet.backend == "slurm" and not fleet.slurm.gate.enabled:
         raise ValueError("fleet.slurm.gate.enabled is false, so there is no gate to run")
     for name in [*queues, *([opened] if opened else [])]:
         if name not in fleet.queues:
@@ -97,9 +94,13 @@ def head_of(ec2: Any, institution: Institution) -> str:
     """
     from ..slurm_fleet.names import CLUSTER_TAG, ROLE_TAG
 
+    tags = {CLUSTER_TAG: institution.cluster_name, ROLE_TAG: "head"}
+    if institution.fleet.backend == "parallelcluster":
+        # pcluster 3.16.1, constants.py (PCLUSTER_CLUSTER_NAME_TAG, PCLUSTER_NODE_TYPE_TAG).
+        name, kind = "parallelcluster:cluster-name", "parallelcluster:node-type"
+        tags = {name: institution.cluster_name, kind: "HeadNode"}
     wanted = [
-        {"Name": f"tag:{CLUSTER_TAG}", "Values": [institution.cluster_name]},
-        {"Name": f"tag:{ROLE_TAG}", "Values": ["head"]},
+        *({"Name": f"tag:{name}", "Values": [value]} for name, value in tags.items()),
         {"Name": "instance-state-name", "Values": ["running"]},
     ]
     pages = ec2.describe_instances(Filters=wanted)["Reservations"]

@@ -5,7 +5,7 @@ The only package that knows YAML. Importing it does not import the CDK.
 
 from .accounting import AccountingDatabase, NewDatabase
 from .alerts import AlertRoutes, Alerts, QuietHours, SeverityChannels
-from .backends import Gate, PackageCache, ParallelClusterOptions, SlurmOptions
+from .backends import ClusterGate, Gate, PackageCache, ParallelClusterOptions, SlurmOptions
 from .capacity import (
     Capacity,
     CapacityBlock,
@@ -40,6 +40,7 @@ __all__ = [
     "Bucket",
     "Capacity",
     "CapacityBlock",
+    "ClusterGate",
     "ConfigError",
     "ExistingLustre",
     "ExistingVpc",

@@ -10,6 +10,25 @@ from ..records import OnChange, Record
 from .texts import BucketName, Form, PolicyArn
 
 
+class ClusterGate(Record):
+    """The all-reduce that a queue of ParallelCluster has to pass before users are let in."""
+
+    all_reduce_perf: Annotated[
+        Annotated[
+            str,
+            Form(r"/[\w./+-]{1,255}", "a path, such as /fsx/nccl-tests/build/all_reduce_perf"),
+        ],
+        OnChange.LIVE,
+    ]
+    """Program of nccl-tests, built with MPI, on the compute nodes or the shared file system."""
+    tolerance: Annotated[float | None, Field(gt=0, le=1), OnChange.LIVE] = None
+    """Share of a measured bandwidth that is enough. Default: 0.85, or 0.7 for a borrowed row."""
+    least_bus_gb_s: Annotated[float | None, Field(gt=0), OnChange.LIVE] = None
+    """Least bus bandwidth at 16 GiB, in GB/s, in the place of the table's."""
+    strict: Annotated[bool, OnChange.LIVE] = False
+    """Refuse queues that nobody has measured. Default: there, bandwidth is told and not judged."""
+
+
 class ParallelClusterOptions(Record):
     """What only AWS ParallelCluster has."""
 
@@ -25,6 +44,8 @@ class ParallelClusterOptions(Record):
     """How long the head node may take; above 50 CloudFormation's hour would not be enough."""
     compute_bootstrap_timeout_minutes: Annotated[int, Field(ge=5, le=120), OnChange.LIVE] = 40
     """How long a compute node may take before it is replaced."""
+    gate: Annotated[ClusterGate | None, OnChange.LIVE] = None
+    """All-reduce over the static nodes of each queue with GPUs. Default: none keeps users out."""
     extra_slurm_settings: Annotated[dict[str, str | int], OnChange.LIVE] = Field(
         default_factory=dict
     )

@@ -16,6 +16,7 @@ from ..facts.parallelcluster import (
     VERSION,
 )
 from ..records import is_token
+from .gate import gate_faults
 from .policy import policy_misfits
 from .slurm_lines import LINES_OF_SEVERAL, setting_faults
 from .validators import VALIDATORS
@@ -44,6 +45,7 @@ def fleet_faults(
         *_scratch_faults(fleet, known_types),
         *_wishes_beyond_the_type(fleet, known_types),
         *policy_misfits(fleet, known_types),
+        *gate_faults(fleet, known_types),
     ]
     return faults + [fault for rule in RULES for fault in rule(fleet)]
 

@@ -9,6 +9,7 @@ from ..config.faults import Fault
 from ..config.policy_rules import policy_findings
 from ..slurm.fleet_rules import node_groups
 from ..slurm.parallelcluster import CustomSetting, parallelcluster_settings
+from .gate import gate_warnings
 
 if TYPE_CHECKING:
     from ..config.fleet import Fleet
@@ -30,17 +31,18 @@ def policy_settings(
 
 
 def policy_warnings(fleet: Fleet, known_types: Mapping[str, InstanceType]) -> list[str]:
-    """Return what of the policy is waste or a surprise, a line each.
+    """Return what of the policy is waste or a surprise, and what the gate does not judge.
 
     Args:
-        fleet: The fleet; without a policy there is nothing to say.
+        fleet: The fleet.
         known_types: Facts of instance types by name.
     """
+    told = gate_warnings(fleet, known_types)
     if fleet.policy is None:
-        return []
+        return told
     groups = node_groups(fleet, known_types)
     _, warnings = policy_findings(fleet.policy, groups, parallelcluster=True, database=True)
-    return warnings
+    return [*told, *warnings]
 
 
 def policy_misfits(fleet: Fleet, known_types: Mapping[str, InstanceType]) -> Iterator[Fault]:

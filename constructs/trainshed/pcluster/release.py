@@ -11,6 +11,7 @@ from ..health import expected_hardware
 from ..records import is_token
 from ..slurm_fleet import Archive, archive
 from .boot import topic_parameter_name
+from .gate import gate_document, gated_queue
 
 if TYPE_CHECKING:
     from ..config.fleet import Fleet, Queue
@@ -88,9 +89,15 @@ def head_document(
         # Without a database Slurm keeps no account of jobs that are over.
         "accounting": fleet.accounting is not None,
         "queues": {
-            name: _block(queue, known_types[queue.instance_type], moves=not _has_partitions(fleet))
+            name: {
+                **_block(queue, known_types[queue.instance_type], moves=not _has_partitions(fleet)),
+                **gated_queue(
+                    fleet, queue, known_types[queue.instance_type], cluster_name=cluster_name
+                ),
+            }
             for name, queue in fleet.queues.items()
         },
+        **gate_document(fleet),
     }
 
 

@@ -14,6 +14,7 @@ import yaml
 from moto.ssm.models import SimpleSystemManagerBackend
 
 from trainshed.cli import gate, main
+from trainshed.config import load
 
 INSTITUTIONS = Path(__file__).parents[3] / "institutions"
 BARE = INSTITUTIONS / "bare.yaml"
@@ -31,8 +32,11 @@ def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def launch(role: str, cluster: str = "bare") -> str:
-    ec2 = boto3.client("ec2", region_name=REGION)
-    tags = {"trainshed:cluster": cluster, "trainshed:role": role}
+    return started({"trainshed:cluster": cluster, "trainshed:role": role})
+
+
+def started(tags: dict[str, str], region: str = REGION) -> str:
+    ec2 = boto3.client("ec2", region_name=region)
     made = ec2.run_instances(
         ImageId=ec2.register_image(Name="base")["ImageId"],
         MinCount=1,
@@ -98,6 +102,40 @@ def test_the_head_nodes_answer_is_printed_and_decides(
         "commands": ["/usr/local/sbin/trainshed-gate --wait 5 train"],
         "executionTimeout": ["420"],
     }
+
+
+@pytest.fixture
+def cluster_file(tmp_path: Path) -> Path:
+    """An institution whose ParallelCluster has a gate."""
+    document = yaml.safe_load((INSTITUTIONS / "kait.yaml").read_text())
+    options = document["fleet"].setdefault("parallelcluster", {})
+    options["gate"] = {"all_reduce_perf": "/fsx/nccl-tests/build/all_reduce_perf"}
+    path = tmp_path / "kait.yaml"
+    path.write_text(yaml.safe_dump(document))
+    return path
+
+
+def test_the_head_node_of_parallelcluster_is_found_by_its_own_tags(
+    cluster_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    institution = load(cluster_file)
+    name = institution.cluster_name
+    for other in ("Compute", "LoginNode"):
+        tags = {"parallelcluster:cluster-name": name, "parallelcluster:node-type": other}
+        started(tags, institution.region)
+    started(
+        {"parallelcluster:cluster-name": "other", "parallelcluster:node-type": "HeadNode"},
+        institution.region,
+    )
+    head = started(
+        {"parallelcluster:cluster-name": name, "parallelcluster:node-type": "HeadNode"},
+        institution.region,
+    )
+    told = answer(monkeypatch, 0, f"{PASSED}\n")
+    assert main(["gate", str(cluster_file), "--wait", "5"]) == 0
+    assert capsys.readouterr().out == f"{PASSED}\n"
+    assert told[0]["instance"] == head
+    assert told[0]["parameters"]["commands"] == ["/usr/local/sbin/trainshed-gate --wait 5"]
 
 
 def test_a_queue_is_opened_by_hand(
@@ -167,4 +205,6 @@ def test_fleets_without_a_gate_are_told_where_to_go(
     assert main(["gate", str(path)]) == 1
     assert "gate.enabled is false, so there is no gate to run" in capsys.readouterr().err
     assert main(["gate", str(INSTITUTIONS / "kait.yaml")]) == 1
-    assert "fleet.backend is parallelcluster" in capsys.readouterr().err
+    assert capsys.readouterr().err == (
+        "fleet.parallelcluster.gate is not given, so there is no gate to run\n"
+    )

@@ -13,6 +13,7 @@ from .gate import OPENED, PASSED, Record
 from .store import Store
 
 ENDED_WELL, ENDED_BADLY, NOT_OVER = 0, 1, 3
+GATE_KEY = "fleet.slurm.gate.enabled"
 _POLL_SECONDS = 2.0
 
 
@@ -99,7 +100,7 @@ def main(arguments: Sequence[str], values: Mapping[str, Any], store: Store) -> i
         if name not in gated:
             parser.error(f"no queue {name} with GPUs; there are {', '.join(gated) or 'none'}")
     if not values.get("gate"):
-        parser.error("this fleet has no gate (fleet.slurm.gate.enabled)")
+        parser.error(f"this fleet has no gate ({values.get('gate_key', GATE_KEY)})")
     queues = options.queues or options.open or gated
     # Records have whole seconds.
     since = utc_now().replace(microsecond=0)

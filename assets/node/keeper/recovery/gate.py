@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -28,6 +28,7 @@ class Record:
         nodes: Nodes that took part.
         text: What was measured, or what failed.
         job: Its job.
+        addresses: Where each node was, on a fleet whose names outlive their instances.
     """
 
     at: datetime
@@ -35,6 +36,21 @@ class Record:
     nodes: tuple[str, ...]
     text: str
     job: str = ""
+    addresses: tuple[str, ...] = ()
+
+    def among(self, addresses: Mapping[str, str]) -> Record:
+        """Return the record as one of nodes that are there: another instance is another node.
+
+        Args:
+            addresses: Where each node is now.
+        """
+        if not self.addresses:
+            return self
+        named = tuple(
+            node if addresses.get(node) == at else f"{node}@{at}"
+            for node, at in zip(self.nodes, self.addresses, strict=True)
+        )
+        return replace(self, nodes=named)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -95,11 +95,20 @@ class Queues:
             had = self._slurm.features()
             for state in seen.values():
                 for node in state.alive if state.gpus else ():
-                    wanted = feature(state, node)
-                    if node in had and had[node] - {state.name} != ({wanted} if wanted else set()):
-                        self._slurm.set_features(node, *filter(None, (state.name, wanted)))
+                    wanted = {feature(state, node)} - {""}
+                    others = self._other_features(state.name, had.get(node, set()))
+                    if node in had and had[node] - others != wanted:
+                        self._slurm.set_features(node, *sorted(others), *wanted)
         except SlurmError as error:
             self._say("did not succeed", subject="features", reason=str(error))
+
+    def _other_features(self, queue: str, had: set[str]) -> set[str]:
+        """Return the features of a node that are not the gate's."""
+        return {queue}
+
+    def _addresses(self, nodes: Iterable[str]) -> tuple[str, ...]:
+        """Return where nodes are; nothing where a name is of one instance alone."""
+        return ()
 
     def _seen(
         self,
@@ -133,7 +142,9 @@ class Queues:
             self._slurm.unreserve(name)
         elif isinstance(step, Adopt):
             text = "in use before there was a gate"
-            self._store.keep(step.queue, Record(now, OPENED, step.nodes, text))
+            where = self._addresses(step.nodes)
+            record = Record(now, OPENED, step.nodes, text, addresses=where)
+            self._store.keep(step.queue, record)
         else:
             self._run(state, step, gate)
 
@@ -146,6 +157,8 @@ class Queues:
         job = self._slurm.submit_gate(step, str(folder), inside, gate)
         self._store.asked(step.queue).unlink(missing_ok=True)
         running = {"job": job, "nodes": list(step.nodes), "folder": str(folder)}
+        where = self._addresses(step.nodes)
+        running |= {"addresses": list(where)} if where else {}
         self._store.running(step.queue).write_text(json.dumps(running) + "\n")
 
     def _finish(self, queue: str, now: datetime) -> None:
@@ -160,6 +173,7 @@ class Queues:
         if code is None:
             return
         record = judge(code, _last_words(Path(folder), job), nodes, now, job)
+        record = replace(record, addresses=tuple(running.get("addresses", ())))
         self._store.keep(queue, record)
         path.unlink(missing_ok=True)
         for node in nodes:

@@ -12,7 +12,7 @@ from .gate import reservation
 
 GATE_JOB = "trainshed-gate"
 _COMMENT = re.compile(r"^NodeName=(\S+).*? Comment=(trainshed: .*?)(?= \w+=|\s*$)")
-_FEATURES = re.compile(r"^NodeName=(\S+).*? ActiveFeatures=(\S+)")
+_FEATURES = re.compile(r"^NodeName=(\S+).*? ActiveFeatures=(\S*)")
 # nccl-tests takes some minutes, also over hundreds of nodes.
 _MOST_SECONDS = 900
 _SCRIPT = """\
@@ -49,7 +49,8 @@ class Slurm(KeeperSlurm):
         """Return the features of nodes."""
         said = self._run(("scontrol", "--oneliner", "show", "nodes"), "")
         found = (_FEATURES.match(line) for line in said.splitlines())
-        return {match[1]: set(match[2].split(",")) for match in found if match}
+        # A node without any has nothing there on 22.05, and (null) on others.
+        return {match[1]: set(match[2].split(",")) - {"", "(null)"} for match in found if match}
 
     def set_features(self, node: str, *features: str) -> None:
         """Set the features of a node; its queue's has to be among them."""
@@ -120,17 +121,21 @@ class Slurm(KeeperSlurm):
         )
         return (said.split() or [""])[0]
 
+    def _where(self, step: RunGate) -> list[str]:
+        """Return the options by which a gate runs on the nodes of its queue."""
+        return [f"--partition={PARTITION}", f"--constraint={step.queue}"]
+
     def submit_gate(self, step: RunGate, folder: str, reserved: str, gate: Gate) -> str:
         """Submit the all-reduce over all nodes of a queue."""
         queue, gpus = step.queue, step.gpus
-        options = ["--parsable", f"--partition={PARTITION}", f"--job-name={GATE_JOB}-{queue}"]
+        options = ["--parsable", f"--job-name={GATE_JOB}-{queue}", *self._where(step)]
         options += [f"--nodes={len(step.nodes)}", f"--ntasks-per-node={gpus}"]
-        options += [f"--constraint={queue}"]
         options += ["--exclusive", "--mem=0", "--time=30", "--no-requeue", "--chdir=/"]
         options += [f"--gres=gpu:{gpus}", f"--output={folder}/gate-%j.log"]
         options += [f"--reservation={reserved}"] if reserved else []
         script = self._script.format(
             folder=folder,
+            queue=queue,
             seconds=min(_MOST_SECONDS, gate.minutes * 60),
             strict="--strict" if gate.strict else "",
         )

@@ -58,7 +58,10 @@ class Store:
             names = tuple(values["nodes"])
             if at is None:
                 return None
-            return Record(at, values["verdict"], names, values["text"], values["job"])
+            where = tuple(values.get("addresses", ()))
+            if len(where) not in (0, len(names)):
+                return None
+            return Record(at, values["verdict"], names, values["text"], values["job"], where)
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -71,6 +74,7 @@ class Store:
             "nodes": list(record.nodes),
             "text": record.text,
             "job": record.job,
+            **({"addresses": list(record.addresses)} if record.addresses else {}),
         }
         _write(self._state / f"gate-{queue}.json", [json.dumps(values)])
         if self.shared is not None:

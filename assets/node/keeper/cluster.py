@@ -1,0 +1,295 @@
+"""The gate of a ParallelCluster cluster: its queues open once an all-reduce over them has passed.
+
+Decisions, records and words are those of the bare fleet (``recovery``). What differs, read in
+aws-parallelcluster-node 3.16.1 (PyPI, read 2026-11-30):
+
+- Names of static nodes, ``QUEUE-st-NAME-1``, outlive their instances (``parse_nodename``), so they
+  are reserved before they boot, and an instance is told by its address, which clustermgtd sets
+  anew (``reset_nodes``, ``update_nodes``).
+- A queue is closed by a reservation. A partition's state would not last: clustermgtd sets it at
+  each start and stop of the fleet and in its protected mode (``update_all_partitions``). It deletes
+  reservations that begin with ``pcluster-`` alone, and calls a reserved node healthy
+  (``is_state_healthy``); a drained one without jobs it replaces in its next minute.
+
+usage: python3 -m keeper.cluster [--once | gate [OPTIONS] [QUEUE …]]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+from .document import Document, Gate, Queue
+from .document import time as read_time
+from .recovery import again
+from .recovery.act import Tell
+from .recovery.gate import QueueState, is_open, reservation
+from .recovery.gate import Run as RunGate
+from .recovery.loop import DOCUMENT, shared_folder, teller
+from .recovery.queues import Queues
+from .recovery.slurm import Slurm
+from .recovery.store import Store
+from .rounds import rounds
+from .slurm import Run, SlurmError, run
+from .view import Node
+
+STATE = Path(os.environ.get("ROOT_DIR") or "/", "var/lib/trainshed/recovery")
+GATE_KEY = "fleet.parallelcluster.gate"
+METRIC_SECONDS = 60
+_STATIC = re.compile(r"(?P<queue>[a-z0-9-]+)-st-[a-z0-9-]+-\d+")
+# A node with one of them may have no job now.
+_AWAY = frozenset(
+    {
+        *("DOWN", "FAIL", "INVAL", "NOT_RESPONDING", "UNKNOWN"),
+        *("REBOOT_ISSUED", "REBOOT_REQUESTED"),
+        *("POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN", "POWERING_UP", "POWER_UP"),
+    }
+)
+_SCRIPT = """\
+#!/bin/bash
+export GATE_SECONDS={{seconds}} NCCL_TESTS={program}
+export PATH="/opt/trainshed/bin:$PATH:/opt/slurm/bin"
+expect={{folder}}/expect-{{queue}}.json
+exec /opt/trainshed/current/health/nccl_gate.sh {{strict}} "$expect" {{folder}}
+"""
+
+
+def queue_of(node: str) -> str:
+    """Return the queue of a static node's name; empty for another node."""
+    match = _STATIC.fullmatch(node)
+    return match["queue"] if match else ""
+
+
+def read_document(values: Mapping[str, Any]) -> Document:
+    """Return the document of a head node of ParallelCluster, as far as the gate reads it."""
+    gate = values.get("gate")
+    return Document(
+        cluster=str(values["cluster"]),
+        generation="",
+        queues={name: _queue(name, queue) for name, queue in values["queues"].items()},
+        boot_timeout=timedelta(),
+        gate=Gate(strict=bool(gate.get("strict"))) if gate else None,
+    )
+
+
+def _queue(name: str, values: Mapping[str, Any]) -> Queue:
+    end = read_time(values.get("end"))
+    drain = timedelta(minutes=int(values.get("drain_minutes") or 0))
+    return Queue(
+        name=name,
+        group="",
+        version="",
+        nodes=int(values.get("static_nodes") or 0),
+        gpus=int(values.get("gpus") or 0),
+        drain_from=end - drain if end else None,
+        drain=drain,
+    )
+
+
+class ClusterSlurm(Slurm):
+    """The cluster, whose queues are partitions and whose nodes have fixed names.
+
+    Args:
+        run: What runs commands.
+        program: ``all_reduce_perf`` of nccl-tests on the compute nodes.
+    """
+
+    def __init__(self, run: Run, program: str) -> None:
+        super().__init__(run, _SCRIPT.format(program=shlex.quote(program)))
+
+    def checking(self) -> frozenset[str]:
+        """Return the nodes that are kept free for their own checks (pc_basic_check.sh)."""
+        said = self._run(("scontrol", "--oneliner", "show", "reservation"), "")
+        return frozenset(re.findall(r"ReservationName=trainshed-check-(\S+)", said))
+
+    def _where(self, step: RunGate) -> list[str]:
+        return [f"--partition={step.queue}", f"--nodelist={','.join(step.nodes)}"]
+
+
+class ClusterQueues(Queues):
+    """The gates of the queues.
+
+    Args:
+        slurm: The cluster.
+        store: What is kept.
+        tell: Tells people.
+        say: Writes a line to the journal.
+        expected: What the all-reduce of a queue is judged by.
+    """
+
+    def __init__(
+        self,
+        slurm: ClusterSlurm,
+        store: Store,
+        tell: Tell,
+        say: Callable[..., None],
+        expected: Mapping[str, Any],
+    ) -> None:
+        super().__init__(slurm, store, tell, say)
+        self._expected = expected
+        self._at: dict[str, str] = {}
+        self._checking: frozenset[str] = frozenset()
+
+    def look(
+        self, document: Document, nodes: Mapping[str, Node], checking: frozenset[str], now: datetime
+    ) -> dict[str, QueueState]:
+        """Go one step with each queue, and return what was seen.
+
+        Args:
+            document: What the cluster should be.
+            nodes: Slurm's nodes.
+            checking: Those of them that are under their own checks.
+            now: The time.
+
+        Raises:
+            SlurmError: Slurm does not answer.
+        """
+        self._at = {name: node.address for name, node in nodes.items()}
+        self._checking = checking
+        return self.round(document, nodes, now)
+
+    def _other_features(self, queue: str, had: set[str]) -> set[str]:
+        return {name for name in had if not name.startswith("gate_")}
+
+    def _addresses(self, nodes: Iterable[str]) -> tuple[str, ...]:
+        return tuple(self._at.get(node, "") for node in nodes)
+
+    def _seen(
+        self,
+        queue: Queue,
+        nodes: Mapping[str, Node],
+        reserved: Mapping[str, tuple[str, ...]],
+        now: datetime,
+    ) -> QueueState:
+        mine = {name: node for name, node in nodes.items() if queue_of(name) == queue.name}
+        self._finish(queue.name, now)
+        record = self._store.record(queue.name)
+        usable = tuple(
+            name
+            for name, node in sorted(mine.items())
+            if not node.drained and not node.flags & _AWAY and name not in self._checking
+        )
+        return QueueState(
+            name=queue.name,
+            wanted=queue.ceiling(now),
+            # Nodes that start for a job and stop after it are never there all at once.
+            gpus=queue.gpus if queue.nodes else 0,
+            alive=tuple(sorted(mine)),
+            ready=tuple(name for name in usable if not mine[name].busy),
+            released=usable,
+            reserved=reserved.get(reservation(queue.name)),
+            record=record.among(self._at) if record else None,
+            job=self._slurm.gate_job(queue.name),
+            again=self._store.asked(queue.name).exists(),
+        )
+
+    def _run(self, state: QueueState, step: RunGate, gate: Gate) -> None:
+        folder = (self._store.shared or Path("/var/log/slurm")) / "gate"
+        folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(self._expected[step.queue], indent=1)
+        (folder / f"expect-{step.queue}.json").write_text(text + "\n")
+        super()._run(state, step, gate)
+
+
+class Metrics:
+    """Sends metrics to CloudWatch itself: ParallelCluster's agent listens to nobody.
+
+    Args:
+        run: What runs commands.
+        clock: Seconds of a clock that never goes back.
+    """
+
+    def __init__(self, run: Run, clock: Callable[[], float] = time.monotonic) -> None:
+        self._run, self._clock = run, clock
+        self._sent: tuple[float, Mapping[str, float]] | None = None
+
+    def send(self, cluster: str, region: str, found: Mapping[str, float]) -> None:
+        """Send what is found, once a minute and when it changes.
+
+        Raises:
+            SlurmError: CloudWatch did not take it.
+        """
+        now = self._clock()
+        if self._sent and self._sent[1] == found and now - self._sent[0] < METRIC_SECONDS:
+            return
+        dimensions = [{"Name": "ClusterName", "Value": cluster}, {"Name": "Role", "Value": "head"}]
+        data = [
+            {"MetricName": name, "Value": value, "Unit": "Count", "Dimensions": dimensions}
+            for name, value in sorted(found.items())
+        ]
+        command = ("aws", "cloudwatch", "put-metric-data", "--region", region)
+        told = ("--namespace", "Trainshed", "--metric-data", json.dumps(data))
+        self._run((*command, *told), "")
+        self._sent = now, found
+
+
+class Cluster:
+    """Brings the queues of one cluster through their gates.
+
+    Args:
+        store: What is kept.
+        run: What runs commands.
+        tell: Tells people.
+        now: The time.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        run: Run,
+        tell: Tell,
+        now: Callable[[], datetime] = lambda: datetime.now(timezone.utc),  # noqa: UP017
+    ) -> None:
+        self._store, self._run, self._tell, self._now = store, run, tell, now
+        self._metrics = Metrics(run)
+
+    def round(self, values: Mapping[str, Any]) -> dict[str, QueueState]:
+        """Do one round, and return what was seen; nothing is done without a view.
+
+        Args:
+            values: The document of the head node.
+        """
+        document = read_document(values)
+        slurm = ClusterSlurm(self._run, str((values.get("gate") or {}).get("program", "")))
+        expected = {name: queue.get("expect") for name, queue in values["queues"].items()}
+        queues = ClusterQueues(slurm, self._store, self._tell, say, expected)
+        try:
+            checking = slurm.checking()
+            seen = queues.look(document, slurm.nodes(), checking, self._now())
+            if document.gate:
+                shut = [state for state in seen.values() if not is_open(state)]
+                found = {"nodes_held": float(len(checking)), "queues_closed": float(len(shut))}
+                self._metrics.send(document.cluster, str(values["region"]), found)
+        except (SlurmError, ValueError, OSError) as error:
+            say("cannot look", reason=str(error))
+            return {}
+        return seen
+
+
+def say(told: str, **more: object) -> None:
+    """Write a line to the journal."""
+    print(json.dumps({"gate": told, **more}), flush=True)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Watch for ever or for one round, or do what a person asks for."""
+    values = json.loads(DOCUMENT.read_text())
+    store = Store(STATE, shared_folder(values))
+    if arguments[:1] == ["gate"]:
+        return again.main(arguments[1:], {**values, "gate_key": GATE_KEY}, store)
+    cluster = Cluster(store, run, teller(values))
+    return rounds(
+        lambda: cluster.round(json.loads(DOCUMENT.read_text())), say, once="--once" in arguments
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
