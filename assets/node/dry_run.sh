@@ -30,7 +30,7 @@ EOF
 
 # Reads slurm.conf and its includes on standard input.
 first_controller() {
-  sed -n -E 's/^[[:space:]]*SlurmctldHost[[:space:]]*=[[:space:]]*([^(#[:space:]]+).*/\1/Ip' | head -n 1
+  sed -n -E 's/^[[:space:]]*SlurmctldHost[[:space:]]*=[[:space:]]*([^(#[:space:]]+).*/\1/Ip' | sed -n 1p
 }
 
 node_names() {

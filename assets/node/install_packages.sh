@@ -135,7 +135,7 @@ allow_starts() {
 # The boot starts them, after what they need has been seen to be there.
 disable_units() {
   local unit
-  if systemctl is-enabled "${OWN_UNITS[@]}" 2>/dev/null | grep -qx enabled; then
+  if grep -qx enabled <<<"$(systemctl is-enabled "${OWN_UNITS[@]}" 2>/dev/null)"; then
     for unit in "${OWN_UNITS[@]}"; do
       systemctl disable --quiet "$unit" 2>/dev/null || true # those of other roles are not there
     done

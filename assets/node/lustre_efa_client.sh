@@ -61,7 +61,7 @@ check_versions() {
 }
 
 at_least() {
-  [[ $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) == "$2" ]]
+  [[ $(printf '%s\n' "$1" "$2" | sort -V | sed -n 1p) == "$2" ]]
 }
 
 # The interfaces that AWS configures for this instance type, spread evenly over those there are.

@@ -70,7 +70,7 @@ after() {
 }
 
 knows_gpus() {
-  sacctmgr --noheader --parsable2 show tres format=Type,Name | grep -q '^gres|gpu$'
+  grep -q '^gres|gpu$' <<<"$(sacctmgr --noheader --parsable2 show tres format=Type,Name)"
 }
 
 # Nothing is replaced before both files are there: a document needs the program of its release.

@@ -7,10 +7,14 @@ set -euo pipefail
 # shellcheck source=assets/node/common.sh
 source "$(dirname "$0")/common.sh"
 
+answers() {
+  grep -q "is UP" <<<"$(scontrol ping)"
+}
+
 main() {
   local cluster=$1 policy=$2
   install -d -m 0755 -o slurm -g slurm /var/log/slurm
-  if ! sacctmgr --noheader --parsable2 show cluster "$cluster" format=Cluster | grep -qx "$cluster"; then
+  if ! grep -qx "$cluster" <<<"$(sacctmgr --noheader --parsable2 show cluster "$cluster" format=Cluster)"; then
     sacctmgr --immediate add cluster "$cluster" >/dev/null
   fi
   apply "$policy"
@@ -25,7 +29,7 @@ Restart=on-failure
 RestartSec=5
 UNIT
   ensure_running slurmctld.service
-  retry 120 bash -o pipefail -c 'scontrol ping | grep -q "is UP"' ||
+  retry 120 answers ||
     fail "slurmctld does not answer: $(tail -n 3 /var/log/slurm/slurmctld.log | paste -s -d ' ')"
   apply "$policy"
   echo "slurmctld: up, with the policy applied"

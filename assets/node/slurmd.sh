@@ -65,13 +65,14 @@ wait_joined() {
 
 joined() {
   # The client commands find what slurmd fetched.
-  timeout 10 scontrol --oneliner show node "$1" 2>/dev/null |
-    grep -E ' State=(IDLE|MIXED|ALLOCATED|COMPLETING|[A-Z]*\+DRAIN)' |
-    grep -qvE 'NOT_RESPONDING|State=[A-Z]*\*'
+  local shown
+  shown=$(timeout 10 scontrol --oneliner show node "$1" 2>/dev/null) &&
+    grep -qE ' State=(IDLE|MIXED|ALLOCATED|COMPLETING|[A-Z]*\+DRAIN)' <<<"$shown" &&
+    ! grep -qE 'NOT_RESPONDING|State=[A-Z]*\*' <<<"$shown"
 }
 
 refused() {
-  said | grep -qiE 'authentication|munge|credential'
+  grep -qiE 'authentication|munge|credential' <<<"$(said)"
 }
 
 said() {

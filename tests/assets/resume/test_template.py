@@ -15,7 +15,7 @@ SAYS = '#!/bin/bash\nprintf "%s\\n" "$@"\n'
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     programs = {
-        "scontrol": "#!/bin/bash\nprintf 'train-a\\ntrain-b\\n'\n",
+        "scontrol": "#!/bin/bash\nfor node in a b c d; do echo train-$node; sleep 0.05; done\n",
         "nvidia-smi": "#!/bin/bash\nfor i in 0 1 2 3; do echo GPU $i; done\n",
         "trainshed-resume": SAYS,
     }
