@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.waiting import wait_until
+from trainshed.slurm_fleet import names
 
 from .lab import FleetLab, Node
 
@@ -41,6 +42,28 @@ def test_slurmctld_is_restarted_under_load_and_loses_no_job(fleet: Fleet) -> Non
     rows = ["sacct", "-XnP", "-j", job, "-o", "State"]
     wait_until(lambda: len(run(*rows).split()) == 40, "forty rows of accounting", 60, 1)
     assert set(run(*rows).split()) == {"COMPLETED"}
+
+
+def test_nodes_that_lose_their_power_come_back_by_themselves(fleet: Fleet) -> None:
+    lab, _, nodes = fleet
+    head, node = lab.head, nodes[0]
+    done = lab.submit(script="true")
+    show = ["sacct", "-XnP", "-j", done, "-o", "State"]
+    wait_until(lambda: head.machine.run(*show) == "COMPLETED", "a job in the accounting")
+    waiting = lab.submit("--hold", script="true")
+    # slurmctld keeps what it was told some seconds later; power that fails before takes it away.
+    told = int(head.machine.run("date", "+%s"))
+    kept = ("stat", "-c", "%Y", f"{names.STATE_DIR}/slurmctld/job_state")
+    wait_until(lambda: int(head.machine.run(*kept)) > told, "slurmctld to save its jobs")
+    for each in (head, node):
+        lab.reboot(each)
+    for each in (head, node):
+        lab.wait_booted(each)
+        assert each.machine.run("hostname") == each.name
+    lab.wait_idle(*nodes)
+    assert head.machine.run(*show) == "COMPLETED"
+    head.machine.run("scontrol", "release", waiting)
+    wait_until(lambda: not head.machine.run("squeue", "-ahj", waiting), "the job that waited")
 
 
 def test_a_new_head_node_stops_the_old_one_and_has_its_queue_and_accounting(fleet: Fleet) -> None:
