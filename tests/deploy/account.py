@@ -107,13 +107,15 @@ def all_ids(emulator: Place, name: str, *, region: str = REGION) -> list[str]:
     return [id for each in stacks for id in physical_ids(emulator, each, region=region).values()]
 
 
-def retained(emulator: Place, stack: str, template: Mapping[str, Any]) -> dict[str, str]:
+def retained(
+    emulator: Place, stack: str, template: Mapping[str, Any], *, region: str = REGION
+) -> dict[str, str]:
     """Return physical id and type of what a template says is to stay."""
-    ids = physical_ids(emulator, stack)
+    ids = physical_ids(emulator, stack, region=region)
     return {
         ids[key]: str(each["Type"])
         for key, each in template["Resources"].items()
-        if each.get("DeletionPolicy", "").startswith("Retain")
+        if key in ids and each.get("DeletionPolicy", "").startswith("Retain")
     }
 
 
