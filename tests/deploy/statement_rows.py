@@ -92,7 +92,7 @@ ROWS: tuple[Row, ...] = (
         _RIGHTS,
     ),
     Row(
-        r"bare ClusterFleetRolesHeadPolicy (FenceNodes|FillGroups|ForgetBoots)",
+        r"bare ClusterFleetRolesHeadPolicy (FenceNodes|FillGroups)",
         "the keeper asks for it when a node is outdated, too many, or down for minutes: "
         "tests/slurm has that, without IAM",
         _RIGHTS,
