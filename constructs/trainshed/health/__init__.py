@@ -5,7 +5,14 @@
 
 from __future__ import annotations
 
-from .bandwidth import MEASURED, MeasuredBandwidth, bandwidth_rows, is_measured
+from .bandwidth import (
+    MEASURED,
+    MeasuredBandwidth,
+    bandwidth_rows,
+    is_measured,
+    tolerance_of_nothing,
+    unmeasured,
+)
 from .expectation import NVLINKS, expected_hardware
 
 __all__ = [
@@ -15,4 +22,6 @@ __all__ = [
     "bandwidth_rows",
     "expected_hardware",
     "is_measured",
+    "tolerance_of_nothing",
+    "unmeasured",
 ]

@@ -221,3 +221,22 @@ def bandwidth_rows(instance_type: str, tolerance: float | None = None) -> list[d
 
 def _tolerance(row: MeasuredBandwidth, instance_type: str) -> float:
     return SAME if instance_type in row.on else BORROWED
+
+
+def unmeasured(instance_type: str, nodes: int, gpus_per_node: int) -> str:
+    """Return that nobody has measured an all-reduce; empty where somebody has."""
+    if is_measured(instance_type, nodes, gpus_per_node):
+        return ""
+    return (
+        f"nobody has measured an all-reduce over {nodes} x {gpus_per_node} GPUs of {instance_type}"
+    )
+
+
+def tolerance_of_nothing(tolerance: float | None, least_bus_gb_s: float | None) -> str:
+    """Return what is wrong with a tolerance beside a bandwidth that is given; empty if nothing."""
+    if tolerance is None or least_bus_gb_s is None:
+        return ""
+    return (
+        f"is {tolerance:g} beside least_bus_gb_s, which no measurement is behind; "
+        "leave one of them out"
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..config.faults import Fault
-from ..health import expected_hardware, is_measured
+from ..health import expected_hardware, tolerance_of_nothing, unmeasured
 
 if TYPE_CHECKING:
     from ..config.fleet import Fleet, Queue
@@ -58,12 +58,8 @@ def gate_faults(fleet: Fleet, known_types: Mapping[str, InstanceType]) -> Iterat
     gate = fleet.parallelcluster.gate
     if gate is None:
         return
-    if gate.tolerance is not None and gate.least_bus_gb_s is not None:
-        yield Fault(
-            (*AT, "tolerance"),
-            f"is {gate.tolerance:g} beside least_bus_gb_s, which no measurement is behind; "
-            "leave one of them out",
-        )
+    if reason := tolerance_of_nothing(gate.tolerance, gate.least_bus_gb_s):
+        yield Fault((*AT, "tolerance"), reason)
     if not any(_gated(fleet, known_types)):
         yield Fault(AT, "has no queue with GPUs and min_nodes above 0 to run over; leave it out")
     if gate.strict:
@@ -99,8 +95,5 @@ def _unmeasured(fleet: Fleet, known_types: Mapping[str, InstanceType]) -> Iterat
     if gate is None or gate.least_bus_gb_s is not None:
         return
     for name, nodes, kind in _gated(fleet, known_types):
-        if not is_measured(kind.name, nodes, kind.gpus):
-            yield (
-                name,
-                f"nobody has measured an all-reduce over {nodes} x {kind.gpus} GPUs of {kind.name}",
-            )
+        if what := unmeasured(kind.name, nodes, kind.gpus):
+            yield name, what

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..config.faults import Fault
-from ..health import is_measured
+from ..health import tolerance_of_nothing, unmeasured
 from ..slurm.fleet_rules import node_groups
 from .shapes import Types
 
@@ -33,12 +33,8 @@ def gate_faults(fleet: Fleet, types: Types) -> Iterator[Fault]:
         types: Facts of instance types by name.
     """
     gate = fleet.slurm.gate
-    if gate.tolerance is not None and gate.least_bus_gb_s is not None:
-        yield Fault(
-            (*AT, "tolerance"),
-            f"is {gate.tolerance:g} beside least_bus_gb_s, which no measurement is behind; "
-            "leave one of them out",
-        )
+    if reason := tolerance_of_nothing(gate.tolerance, gate.least_bus_gb_s):
+        yield Fault((*AT, "tolerance"), reason)
     if not gate.enabled:
         return
     boot = fleet.slurm.boot_timeout_minutes
@@ -82,9 +78,5 @@ def _unmeasured(fleet: Fleet, types: Types) -> Iterator[tuple[str, str]]:
         kind = types[queue.instance_type]
         if kind.neuron_devices and not kind.gpus:
             yield group.name, f"no all-reduce runs over {kind.name}, whose devices are no GPUs"
-        elif kind.gpus and own is None and not is_measured(kind.name, group.count, kind.gpus):
-            yield (
-                group.name,
-                f"nobody has measured an all-reduce over {group.count} x {kind.gpus} GPUs of "
-                f"{kind.name}",
-            )
+        elif kind.gpus and own is None and (what := unmeasured(kind.name, group.count, kind.gpus)):
+            yield group.name, what
