@@ -95,7 +95,7 @@ def run(emulator: Place, *arguments: str, seconds: float = 540) -> str:
     """Run the command line where no cdk.json names an app, and return what it printed."""
     done = _run([str(COMMAND), *arguments], emulator.environment(), emulator.work, seconds)
     if done.returncode:
-        raise CdkError(f"cdk {' '.join(arguments)}\n{done.stdout[-6000:]}")
+        raise CdkError(f"cdk {' '.join(arguments)}\n{done.stdout}")
     return done.stdout
 
 
