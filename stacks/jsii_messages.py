@@ -9,9 +9,7 @@ of messages that there are many of go by without cattrs (jsii 1.142.0,
 from __future__ import annotations
 
 import enum
-import functools
 import json
-import typing
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
@@ -104,23 +102,3 @@ class _Json:
     @staticmethod
     def loads(line: bytes, object_hook: object) -> Any:
         return _Json.decode(line.decode())
-
-
-def remember_every_optional() -> None:
-    """Have ``typing`` remember each ``Optional[...]`` of the CDK's properties.
-
-    Each reading of a property writes one down, for a type checker. ``typing`` remembers the last
-    128 of them, an institution has over 400, and a new one is compiled.
-    """
-    form: Any = type(typing.Optional)
-    usual = form.__getitem__
-    remembered = functools.lru_cache(maxsize=None, typed=True)(usual)
-
-    def getitem(self: Any, parameters: Any) -> Any:
-        try:
-            return remembered(self, parameters)
-        except TypeError:
-            # Unhashable, or wrong.
-            return usual(self, parameters)
-
-    form.__getitem__ = getitem

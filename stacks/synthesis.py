@@ -11,7 +11,7 @@ from trainshed.config import Institution
 
 from .cluster_stack import ClusterStack
 from .foundation_stack import FoundationStack
-from .jsii_messages import remember_every_optional, shorten_messages
+from .jsii_messages import shorten_messages
 from .shares import is_share
 
 # Where each element was made, in the CDK's own JavaScript: from Python it says "no user code".
@@ -54,7 +54,6 @@ def make_app(
 def synthesise(institutions: Sequence[Institution], *, security_packs: bool = True) -> None:
     """Write the assembly. Nothing but this is done in a process."""
     shorten_messages()
-    remember_every_optional()
     # The CDK's command line looks for the tree of the outermost assembly alone.
     app = make_app(institutions, security_packs=security_packs, tree_metadata=not is_share())
     app.synth()

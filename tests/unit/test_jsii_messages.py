@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import typing
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -18,7 +17,7 @@ from jsii._kernel import types
 from jsii._kernel.providers import process
 
 from stacks import jsii_messages
-from stacks.jsii_messages import JSII, _Json, _Serializer, remember_every_optional
+from stacks.jsii_messages import JSII, _Json, _Serializer
 
 ROOT = Path(__file__).parents[2]
 REF = types.ObjRef("aws-cdk-lib.App@10000")
@@ -174,20 +173,3 @@ except RuntimeError as error:
         "made late 60",
         "JavaScriptError There is already a Construct with name 'Stack' in App",
     ]
-
-
-def test_every_optional_is_remembered_and_odd_ones_are_as_before(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    form: Any = type(typing.Optional)
-    # Put back at the end.
-    monkeypatch.setattr(form, "__getitem__", form.__getitem__)
-    remember_every_optional()
-    optional: Any = typing.Optional
-    first = optional["Type0"]
-    for number in range(1000):
-        optional[f"Type{number}"]
-    assert optional["Type0"] is first
-    assert optional[int] == int | None
-    with pytest.raises(TypeError, match="requires a single type"):
-        optional[int, str]
