@@ -23,7 +23,10 @@ _CACHE = _HERE.parents[1] / ".cache" / "slurm"
 ROOTS = {"22.05": Path("/"), "24.11": _CACHE / "root-trixie", "26.05": _CACHE / "root-sid"}
 """Where the programs of each Slurm version are."""
 # The longer sweep has the newest version too; scripts/slurm_lab.sh trixie sid brings it.
-VERSIONS = list(ROOTS) if os.environ.get("TRAINSHED_SWEEP") else ["22.05", "24.11"]
+_SWEEP = bool(os.environ.get("TRAINSHED_SWEEP"))
+VERSIONS = list(ROOTS) if _SWEEP else ["22.05", "24.11"]
+# What a fleet's services do takes minutes; no fleet has a version as old as 22.05.
+FLEET_VERSIONS = list(ROOTS) if _SWEEP else ["24.11"]
 
 # The preset's own times would make a test of preemption take six minutes.
 SHORT_TIMES = {
@@ -42,9 +45,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session", params=VERSIONS)
 def slurm_root(request: pytest.FixtureRequest) -> Path:
     """Root of the programs of one Slurm version."""
-    root = ROOTS[str(request.param)]
-    assert (root / "usr/sbin/slurmctld").exists(), "run scripts/slurm_lab.sh trixie sid"
-    return root
+    return _root(str(request.param))
+
+
+@pytest.fixture(scope="session", params=FLEET_VERSIONS)
+def fleet_root(request: pytest.FixtureRequest) -> Path:
+    """Root of the programs of the version that is nearest to those of both fleets."""
+    return _root(str(request.param))
 
 
 @pytest.fixture(scope="session")
@@ -104,6 +111,12 @@ def hardened(hardened_session: Cluster, one_minute_job: str) -> Iterator[Cluster
     """The cluster under the hardened policy, empty before and after."""
     yield hardened_session
     hardened_session.cancel_all()
+
+
+def _root(version: str) -> Path:
+    root = ROOTS[version]
+    assert (root / "usr/sbin/slurmctld").exists(), "run scripts/slurm_lab.sh trixie sid"
+    return root
 
 
 def _started(cluster: Cluster, policy: SlurmPolicy) -> Cluster:

@@ -29,8 +29,8 @@ echo end
 
 
 @pytest.fixture(scope="session")
-def kept(slurm_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptFleet]:
-    with Lab(tmp_path_factory.mktemp("kept"), slurm_root) as lab:
+def kept(fleet_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptFleet]:
+    with Lab(tmp_path_factory.mktemp("kept"), fleet_root) as lab:
         yield KeptFleet(lab, tmp_path_factory.mktemp("keeper"))
 
 

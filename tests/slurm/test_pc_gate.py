@@ -123,9 +123,9 @@ class Head(PcNode):
 
 
 @pytest.fixture(scope="module")
-def head(slurm_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Head]:
+def head(fleet_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Head]:
     """A head node with a gate, before any node boots."""
-    with Lab(tmp_path_factory.mktemp("pc-gate"), slurm_root) as lab:
+    with Lab(tmp_path_factory.mktemp("pc-gate"), fleet_root) as lab:
         cluster = Cluster(lab)
         made = Head(cluster, "head")
         policy = SlurmPolicy.model_validate(POLICY)

@@ -85,9 +85,9 @@ class Head(PcNode):
 
 
 @pytest.fixture(scope="module")
-def head(slurm_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Head]:
+def head(fleet_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Head]:
     """A cluster whose queues are partitions for everybody."""
-    with Lab(tmp_path_factory.mktemp("pc-head"), slurm_root) as lab:
+    with Lab(tmp_path_factory.mktemp("pc-head"), fleet_root) as lab:
         cluster = Cluster(lab)
         made = Head(cluster, "head")
         policy = SlurmPolicy.model_validate(POLICY)

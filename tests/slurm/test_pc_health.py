@@ -86,9 +86,9 @@ class Fleet:
 
 
 @pytest.fixture(scope="module")
-def fleet(slurm_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+def fleet(fleet_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     """A head node that has run its scripts; no node yet."""
-    with Lab(tmp_path_factory.mktemp("pc-health"), slurm_root) as lab:
+    with Lab(tmp_path_factory.mktemp("pc-health"), fleet_root) as lab:
         cluster = Cluster(lab)
         policy = policy_for_lab("kait-hardened")
         conf = parallelcluster_conf(policy, cluster.version) + "Prolog=/etc/slurm/prolog.sh\n"

@@ -26,10 +26,10 @@ exec python3 /etc/slurm/resume run --checkpoints $HOME/{name} -- \
 
 
 @pytest.fixture(scope="module")
-def started(slurm_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RecoveryFleet]:
+def started(fleet_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RecoveryFleet]:
     with (
         pytest.MonkeyPatch.context() as patch,
-        Lab(tmp_path_factory.mktemp("recovery"), slurm_root) as lab,
+        Lab(tmp_path_factory.mktemp("recovery"), fleet_root) as lab,
     ):
         patch.setattr(keeper_fleet, "NODE_CONF", keeper_fleet.NODE_CONF + HELD)
         fleet = RecoveryFleet(lab, tmp_path_factory.mktemp("recovery-head"))
