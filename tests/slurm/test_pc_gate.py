@@ -35,7 +35,10 @@ echo "$(hostname):1:2 [$SLURM_LOCALID] NCCL INFO NET/OFI Selected provider is ef
   "fabric is efa-direct (found 16 nics)"
 ((SLURM_PROCID)) || cat /etc/slurm/table
 """
-TABLE = " 17179869184 4294967296 float sum -1 92173 186.39 {speed} 0 92284 186.16 {speed} 0\n"
+TABLE = """\
+ 17179869184 4294967296 float sum -1 92173 186.39 {speed} 0 92284 186.16 {speed} 0
+# Out of bounds values : 0 OK
+"""
 
 
 class Head(PcNode):

@@ -179,18 +179,33 @@ def is_measured(instance_type: str, nodes: int, gpus_per_node: int) -> bool:
     )
 
 
-def own_row(gpus_per_node: int, least_bus_gb_s: float) -> dict[str, Any]:
+def largest_message(gpu_memory_mib: int) -> int:
+    """Return the largest message that the gate sends between GPUs of so much memory, in bytes.
+
+    nccl-tests holds three copies of it beside 2 GiB for the rest (``maxMem`` in its common.cu, read
+    2026-11-30) and lowers what it is told to; the gate goes up in powers of two, to 16 GiB.
+    """
+    size = 16 * GIB
+    while size > 128 * MIB and 3 * size > gpu_memory_mib * MIB * 0.92 - 2 * GIB:
+        size //= 2
+    return size
+
+
+def own_row(
+    gpus_per_node: int, least_bus_gb_s: float, size_bytes: int = 16 * GIB
+) -> dict[str, Any]:
     """Return the row of a threshold that an institution has set itself, for any number of nodes.
 
     Args:
         gpus_per_node: GPUs of a node.
-        least_bus_gb_s: Least bus bandwidth at 16 GiB, in GB/s.
+        least_bus_gb_s: Least bus bandwidth, in GB/s.
+        size_bytes: Size of the message that it is for.
     """
     return {
         "nodes_from": 1,
         "nodes_to": 0,
         "gpus_per_node": gpus_per_node,
-        "size_bytes": 16 * GIB,
+        "size_bytes": size_bytes,
         "measured_gb_s": least_bus_gb_s,
         "least_gb_s": least_bus_gb_s,
         "source": "fleet.slurm.gate.least_bus_gb_s",

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..alerts.agent import NodeAgent, NodeRole
 from ..facts import InstanceType
-from .bandwidth import bandwidth_rows, own_row
+from .bandwidth import bandwidth_rows, largest_message, own_row
 
 FORMAT = 1
 """Format of the document; ``assets/node/health`` refuses another."""
@@ -44,8 +44,8 @@ def expected_hardware(
         driver: Version of the NVIDIA driver that the image has. Default: any.
         role: Role of the nodes, the other dimension.
         tolerance: Share of a measured bandwidth that is enough. Default: that of its row.
-        least_bus_gb_s: Least bus bandwidth of an all-reduce at 16 GiB, in GB/s. Default: the
-            table's.
+        least_bus_gb_s: Least bus bandwidth of an all-reduce at 16 GiB, or at the largest message
+            that the GPU's memory holds, in GB/s. Default: the table's.
     """
     return {
         "format": FORMAT,
@@ -63,7 +63,7 @@ def expected_hardware(
         "mounts": list(mounts),
         "driver": driver,
         "dimensions": NodeAgent(cluster_name, role).dimensions,
-        "nccl": [own_row(facts.gpus, least_bus_gb_s)]
+        "nccl": [own_row(facts.gpus, least_bus_gb_s, largest_message(facts.gpu_memory_mib))]
         if least_bus_gb_s
         else bandwidth_rows(facts.name, tolerance),
     }

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assets.node.health.checks import nccl
-from assets.node.health.checks.expectation import Expectation
+from assets.node.health.checks.expectation import Expectation, parse
 from assets.node.health.checks.results import Result
 from tests.fixtures.health.node import RECORDED, expected, p5en
 from trainshed import facts
@@ -67,6 +67,11 @@ def test_published_figures_of_two_p5_pass() -> None:
 
 
 SLOW = TWO_P5.replace("487.09", "311.20").replace("487.25", "311.50")
+# As nccl-tests does when memory is taken: the sizes that decide are not run.
+SHORT = "0: # Reducing maxBytes to 9663676416 due to memory limitation\n" + "".join(
+    line for line in TWO_P5.splitlines(keepends=True) if "17179869184" not in line
+)
+UNSAID = "the all-reduce does not say that its values are right"
 
 
 @pytest.mark.parametrize(
@@ -92,6 +97,33 @@ SLOW = TWO_P5.replace("487.09", "311.20").replace("487.25", "311.50")
             1,
             "the all-reduce failed: ip-10-0-1-0: Test NCCL failure common.cu:958",
         ),
+        (
+            proofs() + TWO_P5.replace("      0    66109", " 1.2e+06    66109"),
+            0,
+            "1200000 values came out wrong",
+        ),
+        (proofs() + TWO_P5.replace(": 0 OK", ": 12 FAILED"), 0, "12 values came out wrong"),
+        (proofs() + TWO_P5.replace("      0    66109", "    N/A    66109"), 0, UNSAID),
+        (proofs() + TWO_P5.partition("0: # Out")[0], 0, UNSAID),
+        (
+            proofs() + TWO_P5.replace("487.09", "nan").replace("487.25", "-nan"),
+            0,
+            "0 GB/s at 16 GiB, least 414",
+        ),
+        (
+            proofs() + SHORT,
+            0,
+            "nothing was measured at 16 GiB, by which it is judged: Reducing maxBytes to 9663",
+        ),
+        (proofs(provider="tcp") + proofs() + TWO_P5, 0, "0 of 2 nodes say"),
+        (proofs() + proofs(nics=16) + proofs() + TWO_P5, 0, "ip-10-0-1-0 found 16 of 32 nics"),
+        (
+            proofs()
+            + "ip-10-0-1-0:1:2 [0] NCCL INFO Assigned NET plugin Socket to comm\n"
+            + TWO_P5,
+            0,
+            "NCCL fell back to sockets",
+        ),
         (proofs() + TWO_P5, 1, "the all-reduce failed: exit code 1"),
         ("", 0, "the all-reduce failed"),
         (proofs(), None, "the all-reduce did not end in time"),
@@ -105,6 +137,15 @@ SLOW = TWO_P5.replace("487.09", "311.20").replace("487.25", "311.50")
         "sockets",
         "wrong-values",
         "error",
+        "a-million-wrong-values",
+        "wrong-values-in-total",
+        "values-not-looked-at",
+        "cut-off",
+        "no-number",
+        "not-all-sizes",
+        "a-process-with-another-provider",
+        "a-process-with-fewer-interfaces",
+        "sockets-of-newer-nccl",
         "exit-code",
         "nothing-printed",
         "too-long",
@@ -132,6 +173,30 @@ def test_nodes_without_efa_need_no_proof_of_it() -> None:
     g5 = expected(facts.instance_type("g5.xlarge"))
     line = "ip-10-0-1-0:1:2 [0] NCCL INFO Using network Socket\n"
     assert nccl.judge(line + TWO_P5, g5, nodes=2, gpus_per_node=1).verdict == "warn"
+
+
+def test_a_measured_type_is_never_said_to_be_unmeasured_by_a_run_that_was_cut() -> None:
+    """Its gate would have opened: what nobody has measured is judged by values and transport."""
+    slow = SHORT.replace("436.95", "5.1").replace("440.96", "5.2")
+    result = nccl.judge(proofs(4, 16) + slow, p5en(), nodes=4, gpus_per_node=8)
+    assert (result.verdict, "nobody has measured" in result.evidence) == ("fail", False)
+    assert "nothing was measured at 16 GiB" in result.evidence
+
+
+@pytest.mark.parametrize(
+    ("name", "gib"),
+    [("p4d.24xlarge", 8), ("g5.48xlarge", 4), ("g4dn.metal", 4), ("p5en.48xlarge", 16)],
+)
+def test_a_threshold_of_ones_own_is_for_the_largest_message_that_fits(name: str, gib: int) -> None:
+    """A100 of 40 GB and V100 of 16 GB said 12703978837 and 5284866730 bytes (public logs)."""
+    document = expected_hardware(facts.instance_type(name), cluster_name="kait", least_bus_gb_s=70)
+    own = parse(document)
+    assert [row.size_bytes for row in own.nccl] == [gib * GIB]
+    row = f"{gib * GIB} {gib * GIB // 4} float sum -1 100 6 5.1 0 100 6 5.2 0\n"
+    output = proofs(4, 32) + row + "# Out of bounds values : 0 OK\n"
+    result = nccl.judge(output, own, nodes=4, gpus_per_node=own.gpus)
+    assert (result.verdict, result.severity) == ("fail", "isolate")
+    assert f"5.2 GB/s at {gib} GiB, least 70" in result.evidence
 
 
 def test_half_of_the_efa_interfaces_is_caught_by_the_proof_and_by_bandwidth() -> None:

@@ -53,6 +53,7 @@ if rank == 0:
         size = row["size_bytes"]
         one = f"49478.0 {{speed}} {{speed}} 0"
         print(f" {{size}} {{size // 4}} float sum -1 {{one}} {{one}}", flush=True)
+    print("# Out of bounds values : 0 OK", flush=True)
 """
 
 

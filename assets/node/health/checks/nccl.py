@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
 from .expectation import BandwidthRow, Expectation
 from .results import ISOLATE, Finding, Result, conclude, failure, warning
 
+# Numbers are printed by %g and the like: 1.2e+06 values may be wrong, and a bandwidth be nan.
 _ROW = re.compile(
-    r"^(?:\[?[\w,.<>\[\]-]+:\s+)?\s*(\d+)\s+(\d+)\s+(\w+)\s+(\w+)\s+(-?\d+)"
-    r"\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+(\d+|N/A)(?:\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s+(\d+|N/A))?\s*$"
+    r"^(?:\[?[\w,.<>\[\]-]+:\s+)?\s*(\d+)\s+(\d+)\s+([a-z]\w*)\s+(\w+)\s+(-?\d+)"
+    r"\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+)(?:\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+))?\s*$"
 )
+_TOTAL = re.compile(r"# Out of bounds values : (\d+) ")
+_LESS = re.compile(r"# (Reducing maxBytes to \d+ due to memory limitation)")
 _PROVIDER = re.compile(
     r"(\S+?):\d+:\d+ \[\d+\] NCCL INFO NET/OFI Selected [Pp]rovider is ([\w;-]+)"
     r"(?:, fabric is ([\w-]+))? \(found (\d+) nics\)"
 )
-_SOCKETS = re.compile(r"NCCL INFO (?:Using network Socket|.*via NET/Socket)")
+_SOCKETS = re.compile(
+    r"NCCL INFO (?:Using network Socket|Assigned NET plugin Socket|.*via NET/Socket)"
+)
 _FAILED = re.compile(r"^(?:.*\b)?(?:Test (?:NCCL|CUDA) failure|Test failure|NCCL WARN)\b.*$", re.M)
 
 
@@ -27,12 +33,12 @@ class Measurement:
     Args:
         size_bytes: Size of the message.
         bus_gb_s: Bus bandwidth in GB/s, the better of out of place and in place.
-        wrong: Values that came out wrong, of both.
+        wrong: Values that came out wrong, of both. None: nobody looked.
     """
 
     size_bytes: int
     bus_gb_s: float
-    wrong: int
+    wrong: int | None
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,11 @@ class Transport:
     fabric: str
     nics: int
 
+    @property
+    def is_efa(self) -> bool:
+        """Whether the data goes over EFA."""
+        return self.provider.startswith("efa")
+
 
 def measurements(output: str) -> list[Measurement]:
     """Return the table of an nccl-tests program, with or without srun's labels."""
@@ -56,29 +67,50 @@ def measurements(output: str) -> list[Measurement]:
     for line in output.splitlines():
         row = _ROW.match(line)
         if row:
-            wrong = sum(int(value) for value in (row[9], row[13]) if value and value != "N/A")
-            best = max(float(row[8]), float(row[12] or 0))
-            found.append(Measurement(int(row[1]), best, wrong))
+            wrong = [_number(value) for value in (row[9], row[13]) if value]
+            looked = None not in wrong
+            best = max(_number(row[8]) or 0.0, _number(row[12] or "") or 0.0)
+            count = int(sum(each or 0 for each in wrong)) if looked else None
+            found.append(Measurement(int(row[1]), best, count))
     return found
 
 
+def _number(text: str) -> float | None:
+    """Return a number; None for N/A, nan and what else is none."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
 def transports(output: str) -> dict[str, Transport]:
-    """Return the network by host, from the lines of NCCL_DEBUG=INFO."""
-    return {
-        match[1].rpartition(" ")[2]: Transport(match[2], match[3] or "", int(match[4]))
-        for match in _PROVIDER.finditer(output)
-    }
+    """Return the network by host, from the lines of NCCL_DEBUG=INFO; that of its worst process."""
+    found: dict[str, Transport] = {}
+    for match in _PROVIDER.finditer(output):
+        host = match[1].rpartition(" ")[2]
+        seen = Transport(match[2], match[3] or "", int(match[4]))
+        found[host] = min(found.get(host, seen), seen, key=lambda each: (each.is_efa, each.nics))
+    return found
 
 
 def row_for(
     rows: tuple[BandwidthRow, ...], nodes: int, gpus_per_node: int, size_bytes: int
 ) -> BandwidthRow | None:
-    """Return the row of the table for a run, if anybody has measured one."""
-    for row in rows:
-        in_range = row.nodes_from <= nodes and (not row.nodes_to or nodes <= row.nodes_to)
-        if in_range and row.gpus_per_node == gpus_per_node and row.size_bytes == size_bytes:
-            return row
-    return None
+    """Return the row of the table for a message size, if anybody has measured one."""
+    found = rows_for(rows, nodes, gpus_per_node)
+    return next((row for row in found if row.size_bytes == size_bytes), None)
+
+
+def rows_for(
+    rows: tuple[BandwidthRow, ...], nodes: int, gpus_per_node: int
+) -> tuple[BandwidthRow, ...]:
+    """Return the rows of the table for a run."""
+    return tuple(
+        row
+        for row in rows
+        if row.nodes_from <= nodes <= (row.nodes_to or nodes) and row.gpus_per_node == gpus_per_node
+    )
 
 
 def judge(
@@ -104,6 +136,8 @@ def judge(
     findings = _of_run(output, table, code)
     if nodes > 1 and expected.efa_interfaces:
         findings += _of_transport(output, expected, nodes)
+    if table and not findings:
+        findings += _of_end(output, table, rows_for(expected.nccl, nodes, gpus_per_node))
     judged = []
     for size in table:
         row = row_for(expected.nccl, nodes, gpus_per_node, size.size_bytes)
@@ -116,7 +150,7 @@ def judge(
         judged.append(text)
         if size.bus_gb_s < row.least_gb_s:
             findings.append(failure(ISOLATE, text))
-    if table and not judged:
+    if table and not judged and not rows_for(expected.nccl, nodes, gpus_per_node):
         best = max(table, key=lambda size: size.bus_gb_s)
         text = (
             f"{best.bus_gb_s:g} GB/s at {_words(best.size_bytes)} is not judged: nobody has "
@@ -134,9 +168,25 @@ def _of_run(output: str, table: list[Measurement], code: int | None) -> list[Fin
     if code or not table:
         said = failed[0].strip()[:160] if failed else f"exit code {code}"
         findings.append(failure(ISOLATE, f"the all-reduce failed: {said}"))
-    wrong = sum(size.wrong for size in table)
+    total = _TOTAL.search(output)
+    wrong = max(sum(size.wrong or 0 for size in table), int(total[1]) if total else 0)
     if wrong:
         findings.append(failure(ISOLATE, f"{wrong} values came out wrong"))
+    return findings
+
+
+def _of_end(output: str, table: list[Measurement], rows: tuple[BandwidthRow, ...]) -> list[Finding]:
+    """Judge whether a run that found nothing wrong has looked, and came to its end."""
+    findings = []
+    if any(size.wrong is None for size in table) or not _TOTAL.search(output):
+        text = "the all-reduce does not say that its values are right (# Out of bounds values : 0)"
+        findings.append(failure(ISOLATE, text))
+    largest = max((row.size_bytes for row in rows), default=0)
+    if largest and not any(size.size_bytes == largest for size in table):
+        less = _LESS.search(output)
+        why = f": {less[1]}" if less else ""
+        text = f"nothing was measured at {_words(largest)}, by which it is judged{why}"
+        findings.append(failure(ISOLATE, text))
     return findings
 
 
@@ -146,7 +196,7 @@ def _of_transport(output: str, expected: Expectation, nodes: int) -> list[Findin
     if _SOCKETS.search(output):
         findings.append(failure(ISOLATE, "NCCL fell back to sockets"))
     hosts = transports(output)
-    proved = {host: seen for host, seen in hosts.items() if seen.provider.startswith("efa")}
+    proved = {host: seen for host, seen in hosts.items() if seen.is_efa}
     if len(proved) < nodes:
         text = f"{len(proved)} of {nodes} nodes say 'Selected provider is efa'"
         findings.append(failure(ISOLATE, text))
