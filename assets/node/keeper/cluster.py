@@ -21,17 +21,17 @@ import os
 import re
 import shlex
 import sys
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+from .cloudwatch import Metrics
 from .document import Document, Gate, Queue
 from .document import time as read_time
 from .recovery import again
 from .recovery.act import Tell
-from .recovery.gate import QueueState, is_open, reservation
+from .recovery.gate import QueueState, Record, is_open
 from .recovery.gate import Run as RunGate
 from .recovery.loop import DOCUMENT, shared_folder, teller
 from .recovery.queues import Queues
@@ -43,7 +43,6 @@ from .view import Node
 
 STATE = Path(os.environ.get("ROOT_DIR") or "/", "var/lib/trainshed/recovery")
 GATE_KEY = "fleet.parallelcluster.gate"
-METRIC_SECONDS = 60
 _STATIC = re.compile(r"(?P<queue>[a-z0-9-]+)-st-[a-z0-9-]+-\d+")
 # A node with one of them may have no job now.
 _AWAY = frozenset(
@@ -162,16 +161,8 @@ class ClusterQueues(Queues):
     def _addresses(self, nodes: Iterable[str]) -> tuple[str, ...]:
         return tuple(self._at.get(node, "") for node in nodes)
 
-    def _seen(
-        self,
-        queue: Queue,
-        nodes: Mapping[str, Node],
-        reserved: Mapping[str, tuple[str, ...]],
-        now: datetime,
-    ) -> QueueState:
+    def _nodes_of(self, queue: Queue, nodes: Mapping[str, Node], now: datetime) -> QueueState:
         mine = {name: node for name, node in nodes.items() if queue_of(name) == queue.name}
-        self._finish(queue.name, now)
-        record = self._store.record(queue.name)
         usable = tuple(
             name
             for name, node in sorted(mine.items())
@@ -185,11 +176,11 @@ class ClusterQueues(Queues):
             alive=tuple(sorted(mine)),
             ready=tuple(name for name in usable if not mine[name].busy),
             released=usable,
-            reserved=reserved.get(reservation(queue.name)),
-            record=record.among(self._at) if record else None,
-            job=self._slurm.gate_job(queue.name),
-            again=self._store.asked(queue.name).exists(),
         )
+
+    def _record(self, queue: str) -> Record | None:
+        record = super()._record(queue)
+        return record.among(self._at) if record else None
 
     def _run(self, state: QueueState, step: RunGate, gate: Gate) -> None:
         folder = (self._store.shared or Path("/var/log/slurm")) / "gate"
@@ -197,38 +188,6 @@ class ClusterQueues(Queues):
         text = json.dumps(self._expected[step.queue], indent=1)
         (folder / f"expect-{step.queue}.json").write_text(text + "\n")
         super()._run(state, step, gate)
-
-
-class Metrics:
-    """Sends metrics to CloudWatch itself: ParallelCluster's agent listens to nobody.
-
-    Args:
-        run: What runs commands.
-        clock: Seconds of a clock that never goes back.
-    """
-
-    def __init__(self, run: Run, clock: Callable[[], float] = time.monotonic) -> None:
-        self._run, self._clock = run, clock
-        self._sent: tuple[float, Mapping[str, float]] | None = None
-
-    def send(self, cluster: str, region: str, found: Mapping[str, float]) -> None:
-        """Send what is found, once a minute and when it changes.
-
-        Raises:
-            SlurmError: CloudWatch did not take it.
-        """
-        now = self._clock()
-        if self._sent and self._sent[1] == found and now - self._sent[0] < METRIC_SECONDS:
-            return
-        dimensions = [{"Name": "ClusterName", "Value": cluster}, {"Name": "Role", "Value": "head"}]
-        data = [
-            {"MetricName": name, "Value": value, "Unit": "Count", "Dimensions": dimensions}
-            for name, value in sorted(found.items())
-        ]
-        command = ("aws", "cloudwatch", "put-metric-data", "--region", region)
-        told = ("--namespace", "Trainshed", "--metric-data", json.dumps(data))
-        self._run((*command, *told), "")
-        self._sent = now, found
 
 
 class Cluster:

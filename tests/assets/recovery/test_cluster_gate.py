@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from assets.node.keeper import cluster
-from assets.node.keeper.cluster import Cluster, Metrics, queue_of
+from assets.node.keeper.cloudwatch import Metrics
+from assets.node.keeper.cluster import Cluster, queue_of
 from assets.node.keeper.recovery.gate import FAILED, OPENED, PASSED, Record
 from assets.node.keeper.recovery.store import Store
 from assets.node.keeper.slurm import SlurmError

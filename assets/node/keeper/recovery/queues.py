@@ -117,10 +117,20 @@ class Queues:
         reserved: Mapping[str, tuple[str, ...]],
         now: datetime,
     ) -> QueueState:
+        self._finish(queue.name, now)
+        return replace(
+            self._nodes_of(queue, nodes, now),
+            reserved=reserved.get(reservation(queue.name)),
+            record=self._record(queue.name),
+            job=self._slurm.gate_job(queue.name),
+            again=self._store.asked(queue.name).exists(),
+        )
+
+    def _nodes_of(self, queue: Queue, nodes: Mapping[str, Node], now: datetime) -> QueueState:
+        """Return which nodes a queue should have and has."""
         mine = {name: node for name, node in nodes.items() if queue_of(name) == queue.name}
         alive = tuple(sorted(name for name, node in mine.items() if "DOWN" not in node.flags))
         before = queue.start is not None and now < queue.start
-        self._finish(queue.name, now)
         return QueueState(
             name=queue.name,
             wanted=0 if before else queue.ceiling(now),
@@ -128,11 +138,11 @@ class Queues:
             alive=alive,
             ready=tuple(n for n in alive if not mine[n].drained and not mine[n].busy),
             released=tuple(n for n in alive if not mine[n].drained),
-            reserved=reserved.get(reservation(queue.name)),
-            record=self._store.record(queue.name),
-            job=self._slurm.gate_job(queue.name),
-            again=self._store.asked(queue.name).exists(),
         )
+
+    def _record(self, queue: str) -> Record | None:
+        """Return how the last gate of a queue ended."""
+        return self._store.record(queue)
 
     def _one(self, state: QueueState, step: Step, gate: Gate, now: datetime) -> None:
         name = reservation(step.queue)
