@@ -48,6 +48,11 @@ def gated_queue(
     return {"gpus": kind.gpus, "static_nodes": queue.least_nodes, "expect": expect}
 
 
+def head_metrics(fleet: Fleet) -> tuple[str, ...]:
+    """Return the metrics that the head node sends to CloudWatch itself, for alarms."""
+    return ("nodes_held", "queues_closed") if fleet.parallelcluster.gate else ()
+
+
 def gate_faults(fleet: Fleet, known_types: Mapping[str, InstanceType]) -> Iterator[Fault]:
     """Yield where the gate cannot be passed, or has nothing to do.
 
@@ -72,7 +77,13 @@ def gate_faults(fleet: Fleet, known_types: Mapping[str, InstanceType]) -> Iterat
 
 
 def gate_warnings(fleet: Fleet, known_types: Mapping[str, InstanceType]) -> list[str]:
-    """Return what the gate does not judge, a line each; nothing where there is none."""
+    """Return what the gate does not judge, a line each, or that there is none."""
+    gated = ", ".join(name for name, _, _ in _gated(fleet, known_types))
+    if fleet.parallelcluster.gate is None and gated:
+        return [
+            "fleet.parallelcluster.gate names no all_reduce_perf: users get nodes of "
+            f"{gated} after the checks of each, and no all-reduce over them"
+        ]
     return [
         f"fleet.queues.{name}: {what}; its gate judges the rest, and says so"
         for name, what in _unmeasured(fleet, known_types)

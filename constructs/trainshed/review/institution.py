@@ -170,6 +170,11 @@ def _turned(on: bool, words: str) -> Callable[[Any, Any], str | None]:
     return lambda before, after: words if after is on else None
 
 
+GATE_ON = (
+    "A queue in use stays open; one whose instances are all new is closed until its all-reduce has "
+    "passed."
+)
+GATE_OFF = "Users get in within seconds, also where the all-reduce has failed."
 # Keys that are live and yet decide what can be had again; None where the usual sentence holds.
 WORDS: dict[str, Callable[[Any, Any], str | None]] = {
     "end": lambda before, after: "Warnings move to the new end.",
@@ -181,6 +186,8 @@ WORDS: dict[str, Callable[[Any, Any], str | None]] = {
     "retention_days": _fewer_days("backups of the file system"),
     "flow_log_retention_days": _fewer_days("records of the network"),
     "delete_on_termination": _turned(True, "The disk goes with its instance from now on."),
+    # Of ParallelCluster, which has one or none.
+    "gate": lambda before, after: GATE_OFF if after is None else GATE_ON,
 }
 SENTENCES = {
     Effect.LIVE: "Applied while jobs run.",

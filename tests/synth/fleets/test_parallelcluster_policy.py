@@ -174,6 +174,16 @@ def test_warnings_of_the_linter_are_warnings_of_the_cdk(
     assert len(warnings) == 1
 
 
+def test_a_cluster_without_a_gate_is_a_warning_of_the_cdk(
+    stack: cdk.Stack, build: Build, record: MakeRecord
+) -> None:
+    fleet = build(stack, record())
+    told = "names no all_reduce_perf.*trainshed:policy:1"
+    assert cdk.assertions.Annotations.from_stack(stack).find_warning(
+        f"/{fleet.node.path}", cdk.assertions.Match.string_like_regexp(told)
+    )
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -124,6 +124,8 @@ def test_a_warning_of_the_linter_is_shown_and_no_fault(
     assert main(["validate", str(path)]) == 0
     assert capsys.readouterr().out == (
         f"{path}: kait is right\n"
+        f"{path}: warning: fleet.parallelcluster.gate names no all_reduce_perf: users get nodes of "
+        "compute after the checks of each, and no all-reduce over them\n"
         f"{path}: warning: fleet.policy.scheduler.return_to_service: 1 leaves a node down that "
         "restarted by itself, until somebody looks; use 2; health checks keep bad nodes out "
         "[return-to-service]\n"

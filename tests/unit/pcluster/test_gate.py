@@ -129,6 +129,24 @@ def test_what_is_not_judged_is_told(make_fleet: MakeFleet) -> None:
     assert policy_warnings(make_fleet(parallelcluster=gate()), facts.INSTANCE_TYPES) == []
 
 
+@pytest.mark.parametrize(
+    ("queues", "told"),
+    [
+        ({"train": queue("p5en.48xlarge", 4), "b": queue("g6.xlarge", 1)}, ["train, b"]),
+        ({"burst": queue("p5en.48xlarge", 0), "prep": queue("m7i.large", 2)}, []),
+    ],
+    ids=["two queues that it could close", "none"],
+)
+def test_a_cluster_without_a_gate_says_so(
+    make_fleet: MakeFleet, queues: dict[str, Queue], told: list[str]
+) -> None:
+    assert policy_warnings(make_fleet(queues=queues), facts.INSTANCE_TYPES) == [
+        f"fleet.parallelcluster.gate names no all_reduce_perf: users get nodes of {names} after "
+        "the checks of each, and no all-reduce over them"
+        for names in told
+    ]
+
+
 def test_an_own_threshold_is_judged_on_every_type(make_fleet: MakeFleet) -> None:
     options = gate(strict=True, least_bus_gb_s=4)
     fleet = make_fleet(parallelcluster=options, queues={"q": queue("g5.12xlarge", 2)})

@@ -67,6 +67,11 @@ CHANGES = {
     "metrics": ("detailed: true", "detailed: false", Effect.STOPS_FLEET),
     "dashboard": ("dashboard: true", "dashboard: false", Effect.LIVE),
     "strategy": ("strategy: DRAIN", "strategy: TERMINATE", Effect.LIVE),
+    "gate on": (
+        "    memory_scheduling: true",
+        "    memory_scheduling: true\n    gate: {all_reduce_perf: /fsx/all_reduce_perf}",
+        Effect.LIVE,
+    ),
     "boot time": ("timeout_minutes: 50", "timeout_minutes: 40", Effect.REFUSED),
     # FSx for Lustre
     "storage throughput": (
@@ -196,3 +201,21 @@ def test_a_change_of_the_gate_says_what_becomes_of_users(key: str, after: Any, t
     found = verdict(("fleet", "slurm", "gate", key), None, after)
     assert found is not None
     assert found[0] is Effect.LIVE and found[1].startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("turned_on", "told"),
+    [
+        (True, "A queue in use stays open; one whose instances are all new is closed until its"),
+        (False, "Users get in within seconds, also where the all-reduce has failed."),
+    ],
+    ids=["on", "off"],
+)
+def test_a_gate_of_parallelcluster_says_what_becomes_of_users(
+    tmp_path: Path, turned_on: bool, told: str
+) -> None:
+    off, on = CHANGES["gate on"][:2]
+    old, new = (off, on) if turned_on else (on, off)
+    found = files(tmp_path, old, new, text=kait_text().replace(off, old))
+    (finding,) = (each for each in found.findings if each.place == "fleet.parallelcluster.gate")
+    assert finding.effect is Effect.LIVE and finding.sentence.startswith(told)
