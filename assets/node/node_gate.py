@@ -25,6 +25,8 @@ CHECKED = Path(os.environ.get("ROOT_DIR") or "/") / "run/trainshed/gate-checked"
 WAITS = "trainshed: waits for its checks"
 HELD = "health: held until its checks have passed"
 RESET, REBOOT = "health: reset now: ", "health: rebooting: "
+NOT_RESET = "trainshed: failed gpu_reset [reboot] "
+_IN_USE = ("ALLOCATED", "MIXED", "COMPLETING")
 _SEVERITIES = ("monitor", "reset", "reboot", "isolate")
 _LONGEST = 180
 _SECONDS = 2400
@@ -66,7 +68,7 @@ def verdict(code: int, said: str) -> str:
     else:
         # Without a verdict nobody knows whether it is well, and no repair is known either.
         text = f"checks [monitor] could not be made: {said.strip()[-100:]}"
-    return ("trainshed: failed " + re.sub(r"[\"'\\=\s]+", " ", text))[:_LONGEST].strip()
+    return f"trainshed: failed {_words(text)}"[:_LONGEST].strip()
 
 
 def checked(level: str) -> str:
@@ -78,6 +80,29 @@ def checked(level: str) -> str:
         if text != "trainshed: passed":
             break
     return text
+
+
+def _reset() -> str:
+    """Reset the GPUs; return what the comment says when it could not be made."""
+    # Persistence mode holds the GPUs: "In use by another client" (NVIDIA/NVSentinel#1690).
+    _, mode = run("nvidia-smi", "--query-gpu=persistence_mode", "--format=csv,noheader")
+    held = "Enabled" in mode
+    if held:
+        run("nvidia-smi", "-pm", "0")
+    code, said = run("nvidia-smi", "--gpu-reset", seconds=300)
+    if held:
+        run("nvidia-smi", "-pm", "1")
+    print(f"node_gate: reset of the GPUs: {code} {said.strip()[-200:]}")
+    if code:
+        # The errors of before are not dealt with: no check may pass over them.
+        return (NOT_RESET + _words(said.strip()[-100:]))[:_LONGEST].strip()
+    run(sys.executable, "-S", "-E", str(CHECK), "acknowledge")
+    return ""
+
+
+def _words(text: str) -> str:
+    """Return a text as one line that scontrol takes and shows whole."""
+    return re.sub(r"[\"'\\=\s]+", " ", text)
 
 
 def _ours(reason: str) -> bool:
@@ -93,16 +118,13 @@ def main(arguments: Sequence[str]) -> int:
     node, level = arguments[0], (list(arguments[1:]) or ["basic"])[0]
     code, shown = run("scontrol", "--oneliner", "show", "node", node)
     state, reason = field(shown, "State"), field(shown, "Reason")
-    if code or "DRAIN" not in state or "ALLOCATED" in state or not _ours(reason):
+    in_use = any(flag in state for flag in _IN_USE)
+    if code or "DRAIN" not in state or in_use or not _ours(reason):
         return 0
     reset = reason.startswith(RESET) and field(shown, "Comment") == WAITS
     if CHECKED.exists() and not reset:
         return 0
-    if reset:
-        code, said = run("nvidia-smi", "--gpu-reset", seconds=300)
-        print(f"node_gate: reset of the GPUs: {code} {said.strip()[-200:]}")
-        run(sys.executable, "-S", "-E", str(CHECK), "acknowledge")
-    text = checked(level)
+    text = (_reset() if reset else "") or checked(level)
     at = time.strftime("%Y-%m-%d %H:%M", time.gmtime())
     text = f"{text} {level} {at}" if text == "trainshed: passed" else text
     print(f"node_gate: {text}")

@@ -28,6 +28,7 @@ NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
 NAME = "train-0123456789abc0001"
 GPU = Fault("gpu_count", "reboot", "7 of 8 GPUs")
 ECC = Fault("ecc", "reset", "GPU 3: 2 uncorrected errors")
+HELD_BY = Fault("gpu_reset", "reboot", "used by one or more other processes")
 ROW = Fault("ecc", "isolate", "GPU 3: a row was not remapped")
 
 
@@ -78,6 +79,17 @@ TABLE: dict[str, tuple[Seen, list[Action]]] = {
     "again after a reset": (
         seen(node(f"health: {GPU.text}"), history=(event("reset", 1),)),
         [Replace(NAME, GPU, "it failed again after a reset")],
+    ),
+    "a reset that could not be made": (
+        seen(node(f"health: {HELD_BY.text}"), history=(event("reset", 0.1),)),
+        [Mend(NAME, "reboot", HELD_BY)],
+    ),
+    "a reset that could not be made, after a reboot": (
+        seen(
+            node(f"health: {HELD_BY.text}"),
+            history=(event("reset", 2), event("reboot", 1), event("reset", 0.1)),
+        ),
+        [Replace(NAME, HELD_BY, "it failed again after a reset")],
     ),
     "again after a day": (
         seen(node(f"health: {GPU.text}"), history=(event("reboot", 25),)),

@@ -19,6 +19,12 @@ SCONTROL = """\
 #!/bin/bash
 if [[ $1 == update ]]; then echo "$3" >>"$WORK/comments"; else cat "$WORK/node"; fi
 """
+NVIDIA_SMI = """\
+#!/bin/bash
+if [[ $1 == --query-gpu* ]]; then echo "${PERSISTENCE:-Disabled}"; exit 0; fi
+echo "$*" >>"$WORK/resets"
+if [[ -e $WORK/held && $1 == --gpu-reset ]]; then cat "$WORK/held"; exit 19; fi
+"""
 CHECKS = """\
 import os, pathlib, sys
 work = pathlib.Path(os.environ["WORK"])
@@ -36,7 +42,7 @@ class Machine:
         self.work = work
         (work / "bin").mkdir()
         (work / "health").mkdir()
-        programs = {"scontrol": SCONTROL, "nvidia-smi": '#!/bin/bash\necho "$*" >>"$WORK/resets"\n'}
+        programs = {"scontrol": SCONTROL, "nvidia-smi": NVIDIA_SMI}
         for name, text in programs.items():
             (work / "bin" / name).write_text(text)
             (work / "bin" / name).chmod(0o755)
@@ -51,7 +57,8 @@ class Machine:
         (self.work / "node").write_text(f"NodeName=n State={state} TmpDisk=0{why}{said}\n")
 
     def round(self) -> None:
-        environment = {"PATH": f"{self.work}/bin:{os.environ['PATH']}", "WORK": str(self.work)}
+        environment = {**os.environ, "PATH": f"{self.work}/bin:{os.environ['PATH']}"}
+        environment |= {"WORK": str(self.work)}
         command = [sys.executable, str(self.work / "node_gate.py"), "n", "basic"]
         subprocess.run(command, env={**environment, "ROOT_DIR": str(self.work)}, check=True)
 
@@ -95,9 +102,38 @@ def test_a_reset_is_made_once_for_each_order(machine: Machine) -> None:
     assert len(machine.lines("resets")) == 1
 
 
+def test_persistence_mode_lets_go_of_the_gpus_for_a_reset(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PERSISTENCE", "Enabled")
+    machine.becomes("IDLE+DRAIN", f"{words.RESET}ecc [reset] GPU 3", words.WAITS)
+    machine.round()
+    assert machine.lines("resets") == ["-pm 0", "--gpu-reset", "-pm 1"]
+
+
+def test_a_reset_that_could_not_be_made_takes_no_error_for_dealt_with(machine: Machine) -> None:
+    """Xid errors that were acknowledged without it would let users onto the broken GPU."""
+    held = "GPU 00000000:53:00.0 is currently being used by one or more other processes"
+    (machine.work / "held").write_text(f"{held}\n")
+    machine.becomes("IDLE+DRAIN", f"{words.RESET}xid [reset] Xid 95", words.WAITS)
+    machine.round()
+    assert machine.lines("checks") == []
+    [comment] = machine.lines("comments")
+    found = words.fault(comment.removeprefix("comment="))
+    assert found is not None and (found.check, found.severity) == (words.NOT_RESET, "reboot")
+    assert "used by one or more other processes" in found.evidence
+
+
 @pytest.mark.parametrize(
     ("state", "reason"),
-    [("IDLE", ""), ("ALLOCATED+DRAIN", ""), ("MIXED", ""), ("IDLE+DRAIN", "fan, ask Kim")],
+    [
+        ("IDLE", ""),
+        ("ALLOCATED+DRAIN", ""),
+        ("MIXED", ""),
+        ("MIXED+DRAIN", ""),
+        ("IDLE+COMPLETING+DRAIN", words.HELD),
+        ("IDLE+DRAIN", "fan, ask Kim"),
+    ],
 )
 def test_a_node_in_use_or_of_a_person_is_left_alone(
     machine: Machine, state: str, reason: str
@@ -111,6 +147,7 @@ def test_the_words_are_those_of_the_head_node() -> None:
     assert node_gate.WAITS == words.WAITS
     assert (node_gate.HELD, node_gate.RESET) == (words.HELD, words.RESET)
     assert node_gate.REBOOT == words.REBOOT
+    assert f"{words.FAILED}{words.NOT_RESET} [reboot] " == node_gate.NOT_RESET
     assert verdict(0, "") == words.PASSED
 
 

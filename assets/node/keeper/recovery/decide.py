@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from ..view import Node
-from .words import HELD, PASSED, REBOOT, REPLACE, RESET, Fault, fault, held, mending
+from .words import HELD, NOT_RESET, PASSED, REBOOT, REPLACE, RESET, Fault, fault, held, mending
 
 AGAIN = timedelta(hours=24)
 """Within so long a second failure is the hardware's."""
@@ -181,6 +181,8 @@ def _failed(seen: Seen, name: str, found: Fault) -> Iterator[Action]:
     ]
     if found.severity == "isolate":
         yield Replace(name, found, "its severity is isolate")
+    elif found.check == NOT_RESET and [event.action for event in mended] == ["reset"]:
+        yield Mend(name, "reboot", found)  # it was not mended: something held the GPUs
     elif mended:
         yield Replace(name, found, f"it failed again after a {mended[-1].action}")
     elif found.severity in ("reset", "reboot"):

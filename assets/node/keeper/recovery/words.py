@@ -15,6 +15,8 @@ OURS = "trainshed: "
 PASSED = f"{OURS}passed"
 FAILED = f"{OURS}failed "
 WAITS = f"{OURS}waits for its checks"
+NOT_RESET = "gpu_reset"
+"""The fault of a node whose GPUs could not be reset."""
 # Nodes join with State=DRAIN and without a reason, which nobody else can drain without.
 _JOINED_HELD = {"", HELD}
 _FAULT = re.compile(
