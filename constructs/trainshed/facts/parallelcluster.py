@@ -218,3 +218,13 @@ def is_reserved_mount_dir(path: str) -> bool:
         path: With or without slashes at its ends.
     """
     return f"/{path.strip('/')}" in RESERVED_MOUNT_DIRS
+
+
+def head_memory_gib(nodes: int) -> float:
+    """Return the memory that ParallelCluster wants in a head node, in GiB.
+
+    Args:
+        nodes: Most compute nodes of all queues together.
+    """
+    # pcluster 3.16.1, HeadNodeMemorySizeValidator.
+    return min(nodes / 25 + 0.6, 16)

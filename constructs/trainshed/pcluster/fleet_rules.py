@@ -14,9 +14,11 @@ from ..facts.parallelcluster import (
     MAX_LOGIN_POOLS,
     MAX_QUEUES,
     VERSION,
+    head_memory_gib,
 )
 from ..records import is_token
 from .gate import gate_faults
+from .names import compute_resource_name
 from .policy import policy_misfits
 from .slurm_lines import LINES_OF_SEVERAL, setting_faults
 from .validators import VALIDATORS
@@ -44,6 +46,7 @@ def fleet_faults(
         *_name_faults(fleet, cluster_name),
         *_scratch_faults(fleet, known_types),
         *_wishes_beyond_the_type(fleet, known_types),
+        *_small_heads(fleet, known_types),
         *policy_misfits(fleet, known_types),
         *gate_faults(fleet, known_types),
     ]
@@ -58,6 +61,19 @@ def _name_faults(fleet: Fleet, cluster_name: str) -> Iterator[Fault]:
             reason=f"{cluster_name!r} has {len(cluster_name)} characters; with accounting use "
             f"{most} or fewer, since the names of its database tables begin with it",
         )
+    # aws-parallelcluster-node, slurm_plugin's parse_nodename, read 2026-11-30: the last of these
+    # parts ends the queue's name.
+    for name, queue in fleet.queues.items():
+        resource = compute_resource_name(queue)
+        if re.search(r"(?:^|-)(?:st|dy)-", resource):
+            yield Fault.at(
+                "queues",
+                name,
+                "resource_name",
+                reason=f"is {resource}; in a node's name, {name}-st-{resource}-1, "
+                "ParallelCluster takes what stands before its last -st- or -dy- for the queue, and "
+                "no node would come: leave st- and dy- out",
+            )
 
 
 def has_own_boundary(fleet: Fleet) -> bool:
@@ -122,6 +138,20 @@ def _wishes_beyond_the_type(
                 "gpu_health_check",
                 reason=f"is true, and {kind.name} has no GPU that DCGM checks; leave it out",
             )
+
+
+def _small_heads(fleet: Fleet, known_types: Mapping[str, InstanceType]) -> Iterator[Fault]:
+    head = known_types.get(fleet.head_node.instance_type)
+    nodes = sum(queue.max_nodes for queue in fleet.queues.values())
+    needed = head_memory_gib(nodes)
+    if head and head.memory_mib < needed * 1024:
+        enough = "m7i.xlarge" if head.architecture == "x86_64" else "m7g.xlarge"
+        yield Fault.at(
+            "head_node",
+            "instance_type",
+            reason=f"{head.name} has {head.memory_mib / 1024:g} GiB of memory, and ParallelCluster "
+            f"asks for {needed:g} to manage {nodes} nodes; take a larger one, such as {enough}",
+        )
 
 
 def _count_faults(fleet: Fleet) -> Iterator[Fault]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -158,6 +159,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "queues.train.nvme_dir: is null; ParallelCluster mounts the local disks in any case, at "
         "/scratch: name the directory",
     ),
+    "a head node too small for its nodes": (
+        {"head_node": HeadNode(instance_type="m7i.large"), "queue_max_nodes": 200},
+        "head_node.instance_type: m7i.large has 8 GiB of memory, and ParallelCluster asks for 8.6 "
+        "to manage 200 nodes; take a larger one, such as m7i.xlarge",
+    ),
     "too many queues": (
         {"queues": {f"q{n}": queue() for n in range(51)}},
         "queues: 51 are above the 50 that ParallelCluster takes",
@@ -193,6 +199,22 @@ def test_a_cluster_with_accounting_has_a_short_name(
         "names of its database tables begin with it"
     )
     assert messages(make_fleet(accounting=DATABASE), name) == ([message] if refused else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "refused"),
+    [("st-1", True), ("x-dy-y", True), ("st", False), ("x-st", False), ("fast-1", False)],
+)
+def test_a_nodes_name_tells_its_queue(make_fleet: MakeFleet, name: str, refused: bool) -> None:
+    message = (
+        f"queues.train.resource_name: is {name}; in a node's name, train-st-{name}-1, "
+        "ParallelCluster takes what stands before its last -st- or -dy- for the queue, and no node "
+        "would come: leave st- and dy- out"
+    )
+    # How ParallelCluster's own daemon reads it.
+    read = re.match(r"^([a-z0-9\-]+)-(st|dy)-([a-z0-9\-]+)-\d+$", f"train-st-{name}-1")
+    assert read and (read[1] != "train") == refused
+    assert messages(make_fleet(queue_resource_name=name)) == ([message] if refused else [])
 
 
 def test_a_long_name_is_fine_without_accounting(make_fleet: MakeFleet) -> None:
