@@ -149,11 +149,13 @@ class _Child:
 
 def _write_manifest(outdir: Path, folders: Sequence[str]) -> None:
     """Nest the assemblies of the shares in one."""
-    version = json.loads((outdir / folders[0] / "manifest.json").read_text())["version"]
+    version = json.loads((outdir / folders[0] / "manifest.json").read_text(encoding="utf-8"))[
+        "version"
+    ]
     artifacts = {
         folder: {"type": "cdk:cloud-assembly", "properties": {"directoryName": folder}}
         for folder in folders
     }
     manifest = {"version": version, "artifacts": artifacts}
-    (outdir / "manifest.json").write_text(json.dumps(manifest, indent=2))
-    (outdir / "cdk.out").write_text(json.dumps({"version": version}))
+    (outdir / "manifest.json").write_text(json.dumps(manifest, indent=2), encoding="utf-8")
+    (outdir / "cdk.out").write_text(json.dumps({"version": version}), encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -34,9 +35,24 @@ def entry() -> int:
     # It is short and then over: collecting cycles meanwhile, and at the end, frees nothing.
     gc.disable()
     _leave_out_plugins()
-    code = main()
+    try:
+        code = main()
+        sys.stdout.flush()
+    except OSError as error:
+        code = 1
+        # The reader of a pipe that leaves early, as head does, has what it wants.
+        if not isinstance(error, BrokenPipeError):
+            print(_in_words(error), file=sys.stderr)
+        # What is left to be written would fail once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     gc.freeze()
     return code
+
+
+def _in_words(error: OSError) -> str:
+    """Say which path the system refused, and why: a folder that is a file, a full disk."""
+    place = error.filename or "what it prints"
+    return f"trainshed: {place} cannot be written or read: {error.strerror or error}; use another"
 
 
 def _leave_out_plugins() -> None:

@@ -98,7 +98,7 @@ def stack_templates(assembly: Path) -> Iterator[StackTemplate]:
 
 def artifacts_of(assembly: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Yield each artifact with the folder of its assembly; those inside others too."""
-    manifest = json.loads((assembly / "manifest.json").read_text())
+    manifest = json.loads((assembly / "manifest.json").read_text(encoding="utf-8"))
     for artifact in manifest["artifacts"].values():
         if artifact["type"] == "cdk:cloud-assembly":
             yield from artifacts_of(assembly / artifact["properties"]["directoryName"])
@@ -110,7 +110,9 @@ def metadata_of(assembly: Path, artifact: Mapping[str, Any]) -> dict[str, list[d
     """Return what an artifact's constructs say of themselves, by their paths."""
     found: dict[str, list[dict[str, Any]]] = artifact.get("metadata", {})
     if "additionalMetadataFile" in artifact:
-        found = json.loads((assembly / artifact["additionalMetadataFile"]).read_text())
+        found = json.loads(
+            (assembly / artifact["additionalMetadataFile"]).read_text(encoding="utf-8")
+        )
     return found
 
 
@@ -147,7 +149,7 @@ class _KnownFindings:
         self._version = f"{cloudformation_validate.version()} {' '.join(IGNORED_RULES)}"
         self.findings: dict[str, list[dict[str, Any]]] = {}
         if path.exists():
-            self.findings = json.loads(path.read_text())
+            self.findings = json.loads(path.read_text(encoding="utf-8"))
 
     def digest(self, template: StackTemplate) -> str:
         known = (template.name, template.account, template.region, template.acknowledged)
@@ -155,7 +157,7 @@ class _KnownFindings:
         return hashlib.sha256(about.encode() + template.path.read_bytes()).hexdigest()
 
     def save(self) -> None:
-        self._path.write_text(json.dumps(self.findings, indent=1, sort_keys=True))
+        self._path.write_text(json.dumps(self.findings, indent=1, sort_keys=True), encoding="utf-8")
 
 
 def _engine() -> Any:

@@ -75,32 +75,52 @@ def load_all(folder: Path, chosen: str | None = None) -> list[Institution]:
     """Read the institutions of a folder, sorted by file name, or one of them by its name.
 
     Raises:
-        ConfigError: With every fault of every file; or there is no such institution.
+        ConfigError: With every fault of every file; or there is no such institution, or none.
     """
-    paths = sorted(folder.glob("*.yaml"))
+    paths, faults = _files_of(folder)
+    if not paths:
+        # The assembly of an earlier synthesis would be deployed as if it were of this one.
+        faults.append(f"{folder}: no file NAME.yaml of an institution; write one, or bring it here")
+    if faults:
+        raise ConfigError("\n".join(faults))
     if chosen is not None:
         names = [path.stem for path in paths]
         if chosen not in names:
-            near = nearest(chosen, names) or f"; there are {', '.join(names) or 'none'}"
+            near = nearest(str(chosen), names) or f"; there are {', '.join(names)}"
             raise ConfigError(f"institution {chosen!r} has no file in {folder}{near}")
         paths = [folder / f"{chosen}.yaml"]
     found: dict[Path, Institution] = {}
-    faults = []
     for path in paths:
         try:
             institution = load_checked(path)
         except ConfigError as error:
             faults.append(str(error))
             continue
-        if institution.name != path.stem:
-            faults.append(
-                f"{path}: name is {institution.name!r}; name the file {institution.name}.yaml"
-            )
-        found[path] = institution
+        if institution.name == path.stem:
+            found[path] = institution
+        else:
+            faults.append(_misnamed(path, institution.name))
     faults += name_clashes(found)
     if faults:
         raise ConfigError("\n".join(faults))
     return list(found.values())
+
+
+def _files_of(folder: Path) -> tuple[list[Path], list[str]]:
+    """Return the institution files of a folder; hidden ones are an editor's."""
+    paths, faults = [], []
+    for path in sorted(folder.glob("[!.]*.[yY]*")):
+        if path.suffix == ".yaml":
+            paths.append(path)
+        elif path.suffix.lower() in (".yaml", ".yml"):
+            faults.append(f"{path}: is not read; name it {path.stem}.yaml")
+    return paths, faults
+
+
+def _misnamed(path: Path, name: str) -> str:
+    if path.with_name(f"{name}.yaml").exists():
+        return f"{path}: name is {name!r}, which {name}.yaml has; write name: {path.stem}"
+    return f"{path}: name is {name!r}; name the file {name}.yaml"
 
 
 def name_clashes(institutions: Mapping[Path, Institution]) -> Iterator[str]:

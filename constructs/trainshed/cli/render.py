@@ -92,6 +92,6 @@ def write_rendered(institution: Institution, folder: Path) -> list[Path]:
     for name, text in rendered(institution):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         paths.append(path)
     return paths

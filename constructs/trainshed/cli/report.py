@@ -65,7 +65,7 @@ def _place(template: StackTemplate) -> str:
 
 
 def _resources(template: StackTemplate) -> str:
-    resources = json.loads(template.path.read_text())["Resources"].values()
+    resources = json.loads(template.path.read_text(encoding="utf-8"))["Resources"].values()
     counts = Counter(resource["Type"] for resource in resources)
     main = [
         f"{counts[kind]} {word}{'s' if counts[kind] > 1 else ''}"

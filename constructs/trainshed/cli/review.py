@@ -57,9 +57,9 @@ def run(options: argparse.Namespace) -> int:
         pictures = {name: picture for name, picture in found.items() if picture}
         comment = markdown_of(reviews)
         if options.markdown:
-            options.markdown.write_text(comment)
+            options.markdown.write_text(comment, encoding="utf-8")
         if options.html:
-            options.html.write_text(html_of(reviews, pictures=pictures))
+            options.html.write_text(html_of(reviews, pictures=pictures), encoding="utf-8")
     except (ConfigError, MissingSchemasError, OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -98,7 +98,7 @@ def _with_sections(review: Review, given: Sequence[str]) -> Review:
         if not title or not file:
             raise ValueError(f"--section is {each!r}; write Cost=cost.md or kait:Cost=cost.md")
         if name in ("", review.name):
-            sections[title] = Path(file).read_text()
+            sections[title] = Path(file).read_text(encoding="utf-8")
     return replace(review, sections=MappingProxyType(sections))
 
 
@@ -106,7 +106,7 @@ def _picture(name: str, given: Sequence[str]) -> str:
     for each in given:
         institution, _, file = each.rpartition("=")
         if institution in ("", name):
-            text = Path(file).read_text()
+            text = Path(file).read_text(encoding="utf-8")
             # A page cannot hold the declaration of a file of its own.
             return text[text.index("<svg") :] if "<svg" in text else text
     return ""

@@ -64,10 +64,7 @@ class YamlSource:
         Raises:
             YamlError: It cannot be read, or is not YAML; with file, line and reason.
         """
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise YamlError(f"{path}: cannot be read: {error}") from None
+        text = _text_of(path)
         loader = _PlainLoader(text)
         try:
             node = loader.get_single_node()
@@ -176,3 +173,25 @@ class YamlSource:
             return float(text)
         self.faults.append(Fault(at, f"{text} is too large for a number; write a smaller one"))
         return text
+
+
+def _text_of(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise YamlError(f"{path}: cannot be read: {error.strerror or error}") from None
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise YamlError(
+            f"{path}:{line}: not UTF-8: it has the byte {data[error.start]:#04x}; "
+            "save the file as UTF-8"
+        ) from None
+    # libyaml finds one too, and says neither where nor in one line.
+    if odd := yaml.reader.Reader.NON_PRINTABLE.search(text):
+        line = text.count("\n", 0, odd.start()) + 1
+        raise YamlError(
+            f"{path}:{line}: not YAML: {odd[0]!r} is a character that no YAML file holds; delete it"
+        )
+    return text

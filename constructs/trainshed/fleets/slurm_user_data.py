@@ -27,7 +27,7 @@ def user_data(*, cluster: str, region: str, role: str, queue: str = "") -> str:
     Raises:
         ValueError: The script is too long.
     """
-    text = Path(asset("node", "user_data", "bootstrap.sh")).read_text()
+    text = Path(asset("node", "user_data", "bootstrap.sh")).read_text(encoding="utf-8")
     return Fn.base64(rendered(text, cluster=cluster, region=region, role=role, queue=queue))
 
 

@@ -99,7 +99,9 @@ class Assembly:
         """Return the rendered files of one institution, by name."""
         folder = self.folder / "rendered" / institution
         files = sorted(path for path in folder.rglob("*") if path.is_file())
-        return {path.relative_to(folder).as_posix(): path.read_text() for path in files}
+        return {
+            path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in files
+        }
 
     @cached_property
     def violations(self) -> frozenset[tuple[str, str, str]]:
@@ -133,7 +135,7 @@ def read(folder: Path) -> Assembly:
 
 def _read(file: Path) -> Template:
     try:
-        found = json.loads(file.read_text())
+        found = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{file} is not JSON: {error}") from error
     if not isinstance(found, dict):
@@ -278,5 +280,5 @@ def asset_texts(stacks: Mapping[str, Stack]) -> dict[str, str]:
                 if file.suffix in READABLE and file.stat().st_size <= LARGEST_ASSET_BYTES:
                     inside = f"/{file.relative_to(path).as_posix()}" if file != path else ""
                     suffix = inside or file.suffix
-                    texts[name + suffix] = file.read_text(errors="replace")
+                    texts[name + suffix] = file.read_text(encoding="utf-8", errors="replace")
     return texts

@@ -35,7 +35,7 @@ def html_of(reviews: Sequence[Review], *, pictures: Mapping[str, str] | None = N
         + "".join("".join(_article(review, given.get(review.name, ""))) for review in changed)
         + "".join(_unchanged(review, given.get(review.name, "")) for review in same)
     )
-    style = Path(__file__).with_name("style.css").read_text()
+    style = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -82,6 +85,41 @@ def institution_file(folder: Path, name: str, *, cluster: str = "", account: str
     return path
 
 
+def test_two_files_of_one_name_are_refused_once(tmp_path: Path) -> None:
+    first = institution_file(tmp_path, "one")
+    second = first.with_name("two.yaml")
+    second.write_text(first.read_text())
+    with pytest.raises(ConfigError) as refusal:
+        load_all(tmp_path)
+    assert str(refusal.value) == f"{second}: name is 'one', which one.yaml has; write name: two"
+
+
+@pytest.mark.parametrize("chosen", [None, "one"])
+def test_a_folder_without_institutions_is_refused(tmp_path: Path, chosen: str | None) -> None:
+    """Nothing would be written, and an earlier assembly deployed in its place."""
+    for folder in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(ConfigError) as refusal:
+            load_all(folder, chosen)
+        assert str(refusal.value) == (
+            f"{folder}: no file NAME.yaml of an institution; write one, or bring it here"
+        )
+
+
+@pytest.mark.parametrize("ending", ["yml", "YAML"])
+def test_a_file_that_would_be_passed_over_is_refused(tmp_path: Path, ending: str) -> None:
+    institution_file(tmp_path, "one")
+    other = institution_file(tmp_path, "two").rename(tmp_path / f"two.{ending}")
+    with pytest.raises(ConfigError) as refusal:
+        load_all(tmp_path)
+    assert str(refusal.value) == f"{other}: is not read; name it two.yaml"
+
+
+def test_what_an_editor_hides_beside_a_file_is_no_institution(tmp_path: Path) -> None:
+    institution_file(tmp_path, "one")
+    (tmp_path / ".#one.yaml").symlink_to("someone@host.4711")
+    assert [institution.name for institution in load_all(tmp_path)] == ["one"]
+
+
 def test_two_clusters_of_one_name_are_refused_in_one_account(tmp_path: Path) -> None:
     first = institution_file(tmp_path, "one", cluster="llm")
     second = institution_file(tmp_path, "two", cluster="LLM")
@@ -108,3 +146,62 @@ def test_clusters_of_one_name_are_right_in_two_accounts(tmp_path: Path) -> None:
     institution_file(tmp_path, "one", cluster="llm")
     institution_file(tmp_path, "two", cluster="llm", account="444455556666")
     assert [institution.name for institution in load_all(tmp_path)] == ["one", "two"]
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "trainshed", *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"), [("file", "File exists"), ("file/below", "Not a directory")]
+)
+def test_a_place_that_cannot_be_written_is_told_in_a_line(
+    place: str, reason: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    out = tmp_path / place
+    done = run("render", str(INSTITUTIONS / "minimal.yaml"), "--out", str(out))
+    message = f"trainshed: {out} cannot be written or read: {reason}; use another\n"
+    assert (done.returncode, done.stderr) == (1, message)
+
+
+@pytest.mark.parametrize("verb", ["schema", "validate"])
+def test_a_full_disk_is_told_in_a_line(verb: str) -> None:
+    files = [str(INSTITUTIONS / "minimal.yaml")] if verb == "validate" else []
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "trainshed", verb, *files],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (
+        1,
+        "trainshed: what it prints cannot be written or read: No space left on device; "
+        "use another\n",
+    )
+
+
+def test_a_reader_may_leave_the_pipe() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "trainshed", "schema"],
+        stdout=write, stderr=subprocess.PIPE, text=True, check=False,
+    )  # fmt: skip
+    os.close(write)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_files_are_utf_8_whatever_the_locale(tmp_path: Path) -> None:
+    text = (INSTITUTIONS / "kait.yaml").read_text(encoding="utf-8")
+    path = tmp_path / "kait.yaml"
+    path.write_text(text.replace('Grafana: "true"', "Team: 카이스트"), encoding="utf-8")
+    plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    done = run("render", str(path), "--out", str(tmp_path / "out"), **plain)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "카이스트" in (tmp_path / "out" / "cluster-config.yaml").read_text(encoding="utf-8")

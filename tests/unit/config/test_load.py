@@ -105,8 +105,12 @@ def test_all_faults_are_told_at_once_in_the_order_of_their_lines(tmp_path: Path)
             "1: nested deeper than 32 keys, or more than 20000 of them; "
             "an alias that holds itself does this",
         ),
+        (
+            "name: a\nregion: \0\n",
+            "2: not YAML: '\\x00' is a character that no YAML file holds; delete it",
+        ),
     ],
-    ids=["empty", "a list", "a tab", "an endless alias"],
+    ids=["empty", "a list", "a tab", "an endless alias", "a control character"],
 )
 def test_what_is_no_institution_is_refused_in_one_line(
     tmp_path: Path, text: str, expected: str
@@ -114,9 +118,34 @@ def test_what_is_no_institution_is_refused_in_one_line(
     assert faults(tmp_path, text) == [expected]
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot be read"):
-        load(tmp_path / "none.yaml")
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        ("name: a\n# é\n".encode("latin-1"), "2: not UTF-8: it has the byte 0xe9"),
+        ("name: a\n".encode("utf-16-le"), "1: not YAML: '\\x00' is a character"),
+        ("name: a\n".encode("utf-16"), "1: not UTF-8: it has the byte 0xff"),
+    ],
+    ids=["Latin-1", "UTF-16 without a mark", "UTF-16"],
+)
+def test_a_file_in_another_encoding_is_refused_at_its_line(
+    tmp_path: Path, data: bytes, fault: str
+) -> None:
+    path = tmp_path / "uni.yaml"
+    path.write_bytes(data)
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    assert str(caught.value).startswith(f"{path}:{fault}")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("none.yaml", "No such file or directory"), (".", "Is a directory")]
+)
+def test_what_is_no_file_is_refused(tmp_path: Path, name: str, reason: str) -> None:
+    path = tmp_path / name
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    assert str(caught.value) == f"{path}: cannot be read: {reason}"
 
 
 def test_yaml_is_read_without_hidden_conversions(tmp_path: Path) -> None:
