@@ -26,6 +26,7 @@ from .records import is_token
 ADDRESSES_KEPT_BY_AWS = 5
 LARGEST_PREFIX_LENGTH = 28
 SMALLEST_VPC_PREFIX_LENGTH = 16
+EXAMPLE = "10.0.0.0/16"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +62,13 @@ def subnet_plan(cidr: str) -> SubnetPlan:
     return SubnetPlan(compute, public, tuple(others) if len(others) == 2 else ())
 
 
-def ipv4_network(text: str, *, said: str, example: str = "10.0.0.0/16") -> IPv4Network:
+def ipv4_network(text: str, *, said: str, alone: int = SMALLEST_VPC_PREFIX_LENGTH) -> IPv4Network:
     """Read an address range as AWS writes it: a prefix length, no host bits, no netmask.
 
     Args:
         text: The range.
         said: How the message begins.
-        example: What to write instead of a text that is no range at all.
+        alone: Prefix length to advise for an address that stands alone.
 
     Raises:
         ValueError: It is written in another way; the message says how to write it.
@@ -75,9 +76,10 @@ def ipv4_network(text: str, *, said: str, example: str = "10.0.0.0/16") -> IPv4N
     try:
         network = IPv4Network(text)
     except ValueError as error:
-        raise ValueError(f"{said}: {error}; write {_near(text) or example}") from None
+        raise ValueError(f"{said}: {error}; write {_near(text) or EXAMPLE}") from None
     if "/" not in text:
-        raise ValueError(f"{said}: it has no prefix length; write {text}/16")
+        near = network.supernet(new_prefix=alone)
+        raise ValueError(f"{said}: it has no prefix length; write {near}")
     if str(network) != text:
         raise ValueError(f"{said}: AWS takes a prefix length alone; write {network}")
     return network

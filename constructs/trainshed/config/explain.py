@@ -14,6 +14,7 @@ from .faults import Fault, FaultsError, KeyPath
 
 # What pydantic puts behind the key for each member of ``str | int``; no record has such keys.
 _TEXT_OR_NUMBER = ("str", "int")
+NO_KIND = "required key 'kind' is not given; it says where the instances come from"
 
 
 def explain(error: ValidationError, data: Any, model: type[BaseModel]) -> Iterator[Fault]:
@@ -38,6 +39,11 @@ def explain(error: ValidationError, data: Any, model: type[BaseModel]) -> Iterat
                 yield Fault(key_path, reason)
         else:
             yield Fault(key_path, _reason(detail, key_path, data, model))
+
+
+def reason_of(error: ValidationError) -> str:
+    """Return the first fault of a value that stands in no file."""
+    return _reason(error.errors(include_url=False)[0], (), {}, BaseModel)
 
 
 def as_written(loc: KeyPath, data: Any) -> KeyPath:
@@ -75,15 +81,17 @@ def _reason(detail: ErrorDetails, key_path: KeyPath, data: Any, model: type[Base
         case "literal_error":
             allowed = _literals(context["expected"])
             return f"{_shown(given)} is not one of {', '.join(allowed)}" + _advice(given, allowed)
+        case "union_tag_invalid" if isinstance(given, dict) and given.get("kind") is None:
+            return NO_KIND
         case "union_tag_invalid":
             allowed = _literals(context["expected_tags"])
             kind = str(context["tag"])
             return f"kind {kind!r} is not one of {', '.join(allowed)}" + nearest(kind, allowed)
         case "union_tag_not_found":
-            return "required key 'kind' is not given; it says where the instances come from"
+            return NO_KIND
         case "string_type":
             return (
-                f'must be text, got {_shown(given)}; write "{given}" in quotes'
+                f'must be text, got {_shown(given)}; write "{_shown(given)}" in quotes'
                 if isinstance(given, int | float)
                 else f"must be text, got {_shown(given)}"
             )

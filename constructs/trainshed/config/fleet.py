@@ -59,7 +59,7 @@ def _narrow_range(value: str) -> str:
     """Check a range that may connect: a /16 at most."""
     if is_token(value):
         return value
-    network = ipv4_network(value, said=f"{value!r} is not an address range", example="10.0.0.0/16")
+    network = ipv4_network(value, said=f"{value!r} is not an address range", alone=32)
     if network.prefixlen < 16:
         raise ValueError(
             f"{value} opens SSH to {network.num_addresses:,} addresses; a /16 at most: give your "

@@ -76,6 +76,12 @@ REFUSED = [
         id="SSH range that is none",
     ),
     pytest.param(
+        [fleet("head_node: {ssh: {allowed_cidr: 203.0.113.7}}")],
+        "10: fleet.head_node.ssh.allowed_cidr: '203.0.113.7' is not an address range: it has no "
+        "prefix length; write 203.0.113.7/32",
+        id="SSH from one address, advised to open no more",
+    ),
+    pytest.param(
         [fleet("head_node: {ssh: {key_name: '', allowed_cidr: 10.0.0.0/24}}")],
         "10: fleet.head_node.ssh.key_name: '' is not the name of an EC2 key pair",
         id="key pair without a name",

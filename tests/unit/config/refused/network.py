@@ -106,6 +106,12 @@ REFUSED = [
         id="VPC range without a length",
     ),
     pytest.param(
+        [vpc("cidr: 10.64.3.7")],
+        "6: network.vpc.cidr: '10.64.3.7' is not an address range: it has no prefix length; write "
+        "10.64.0.0/16",
+        id="VPC range without a length, within it",
+    ),
+    pytest.param(
         [vpc("cidr: 127.0.0.0/16")],
         "6: network.vpc.cidr: 127.0.0.0/16 is in 127.0.0.0/8, which no VPC can have; take "
         "a range of 10.0.0.0/8",

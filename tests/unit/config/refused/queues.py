@@ -17,6 +17,18 @@ from tests.unit.config.institution_text import (
 
 REFUSED = [
     pytest.param(
+        [capacity("{kind: }")],
+        "14: fleet.queues.train.capacity: required key 'kind' is not given; it says where the "
+        "instances come from",
+        id="kind of capacity left empty",
+    ),
+    pytest.param(
+        [capacity(f"{RESERVED}, placement_group: true}}")],
+        "14: fleet.queues.train.capacity.placement_group: must be text, got true; write "
+        '"true" in quotes',
+        id="true for a name",
+    ),
+    pytest.param(
         [("p5.48xlarge", "p5.48xlrge")],
         "12: fleet.queues.train.instance_type: 'p5.48xlrge' is not in the table of instance "
         "types; did you mean 'p5.48xlarge' or 'p5.4xlarge' or 'p5e.48xlarge'? "
