@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -40,6 +40,9 @@ REASON_BYTES = 2400
 # CloudFormation waits an hour from its request. The inner stack is younger than that by on_event's
 # work, and a poll is a minute apart. Telling why beats being cut off with "timed out".
 OUT_OF_TIME = timedelta(minutes=56)
+
+# CloudFormation API, "Common errors", and botocore's list of what to try again, read 2026-11-30.
+THROTTLED = {"Throttling", "ThrottlingException", "RequestLimitExceeded"}
 
 SERVING = {"CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"}
 NEVER_COMPLETED = {"CREATE_IN_PROGRESS", "CREATE_FAILED"} | {
@@ -71,7 +74,7 @@ def on_event(event: Event, context: Context) -> Answer:
 
 def is_complete(event: Event, context: Context) -> Answer:
     """Tell whether what ``on_event`` started has ended well; raise if it has ended badly."""
-    return _guarded(_look, event, context)
+    return _guarded(_poll, event, context)
 
 
 def _guarded(action: Callable[[Event], Answer], event: Event, context: Context) -> Answer:
@@ -362,6 +365,28 @@ def _delete(event: Event) -> Answer:
                 f"settled: {error.response['Error']['Message']}"
             ) from error
     return _answer(event, arn, "deleting")
+
+
+def _poll(event: Event) -> Answer:
+    """Look, and leave an answer that AWS owes to the next poll; the framework counts the polls.
+
+    A creation of an hour must not be rolled back because one question of sixty was one too many.
+    """
+    try:
+        return _look(event)
+    except (ConnectionError, HTTPClientError) as error:
+        reason = str(error)
+    except ClientError as error:
+        if not _passes(error):
+            raise
+        reason = str(error)
+    _log(event, "waiting", reason=reason)
+    return {"IsComplete": False}
+
+
+def _passes(error: ClientError) -> bool:
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return status >= 500 or error.response["Error"]["Code"] in THROTTLED
 
 
 def _look(event: Event) -> Answer:

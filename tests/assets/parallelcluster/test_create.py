@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from botocore.exceptions import EndpointConnectionError
 from botocore.stub import Stubber
 
 from assets.functions.parallelcluster import handler
@@ -275,6 +276,45 @@ def test_a_cluster_that_vanishes_fails_the_create() -> None:
     create.request["PhysicalResourceId"] = "arn:aws:cloudformation:us-east-2:1:stack/llm/other"
     with pytest.raises(handler.ClusterError, match=r"^stack arn:\S+/llm/other is gone$"):
         create.poll()
+
+
+@pytest.mark.parametrize(
+    ("code", "status"), [("Throttling", 400), ("ServiceUnavailable", 503), ("InternalFailure", 500)]
+)
+def test_an_answer_that_aws_owes_is_left_to_the_next_poll(
+    account: Account, code: str, status: int
+) -> None:
+    create = request("Create")
+    arn = create.start()["PhysicalResourceId"]
+    with Stubber(handler._cloudformation()) as stub:
+        # Once, and as often as botocore itself tries again.
+        for _ in range(3):
+            stub.add_client_error("describe_stacks", code, "later", http_status_code=status)
+        assert create.poll() == {"IsComplete": False}
+    account.set(arn, "CREATE_COMPLETE")
+    assert create.poll()["IsComplete"]
+
+
+def test_a_poll_without_a_way_to_aws_is_left_to_the_next_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    create = request("Create")
+    create.start()
+
+    def unreachable(_: str) -> None:
+        raise EndpointConnectionError(endpoint_url="https://cloudformation.invalid")
+
+    monkeypatch.setattr(handler, "_stack", unreachable)
+    assert create.poll() == {"IsComplete": False}
+
+
+def test_a_poll_that_may_not_look_fails() -> None:
+    create = request("Create")
+    create.start()
+    with Stubber(handler._cloudformation()) as stub:
+        stub.add_client_error("describe_stacks", "AccessDenied", "not authorized", 403)
+        with pytest.raises(handler.ClusterError, match=r"^ClientError: .*not authorized"):
+            create.poll()
 
 
 def test_an_answer_of_aws_that_is_no_absence_is_not_taken_for_one() -> None:
