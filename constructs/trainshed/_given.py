@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from typing import Any
 
-from .records import Record
+from pydantic import TypeAdapter, ValidationError
+
+from .config.explain import reason_of
+from .records import Record, is_number_token, is_token
 
 
 def check_record(name: str, value: object, record: type[Record]) -> None:
@@ -33,3 +38,27 @@ def check_records(name: str, values: Mapping[str, object], record: type[Record])
     """
     for key, value in values.items():
         check_record(f"{name}[{key!r}]", value, record)
+
+
+def check_value(name: str, value: object, kind: Any) -> None:
+    """Refuse a value that the institution file would refuse for the same key; tokens pass.
+
+    Args:
+        name: Name of the argument.
+        value: What was given for it.
+        kind: Annotated type of the key.
+
+    Raises:
+        ValueError: It is none of those values.
+    """
+    if is_token(value) or is_number_token(value):
+        return
+    try:
+        _adapter(kind).validate_python(value, strict=True)
+    except ValidationError as error:
+        raise ValueError(f"{name}: {reason_of(error)}") from None
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)

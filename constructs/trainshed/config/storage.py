@@ -174,6 +174,9 @@ class S3Link(Record):
         return self.direction in ("export", "both")
 
 
+NoncurrentDays = Annotated[int, Field(ge=1, le=3650)]
+
+
 class Bucket(Record):
     """The bucket behind the links: versioned, TLS only, retained."""
 
@@ -181,7 +184,7 @@ class Bucket(Record):
     """Name of a bucket that is there already. Default: one is made."""
     region: Annotated[RegionName | None, OnChange.REPLACES_DATA] = None
     """Region of an existing bucket. Default: the institution's Region."""
-    noncurrent_days: Annotated[int, Field(ge=1, le=3650), OnChange.LIVE] = 90
+    noncurrent_days: Annotated[NoncurrentDays, OnChange.LIVE] = 90
     """Days that overwritten and deleted objects can be brought back (bucket made here)."""
 
 

@@ -21,6 +21,7 @@ from ..pcluster import (
     Surroundings,
     configuration_faults,
     has_own_boundary,
+    head_metrics,
     policy_warnings,
     render,
 )
@@ -35,6 +36,7 @@ from .node_scripts import NodeScript
 from .parallelcluster_checks import check_fleet
 from .parallelcluster_nodes import FleetStorage, ParallelClusterNodes
 from .provider import ParallelClusterProvider
+from .standing import check_region, take_name
 
 SCHEMA_VERSION = "1"
 """Of the properties that the provider's functions read."""
@@ -91,6 +93,8 @@ class ParallelClusterFleet(Construct):
     """Policies of head, compute and login nodes; grants go to them."""
     permissions_boundary_arn: str | None
     """Boundary of every role of the cluster; None where only policies are named."""
+    head_metrics: Sequence[str]
+    """Metrics that the head node sends to CloudWatch itself."""
     log_group_prefix: str
     """How the name of the cluster's log group begins; ParallelCluster adds the time of creation."""
     configuration: Mapping[str, Any]
@@ -120,6 +124,8 @@ class ParallelClusterFleet(Construct):
         super().__init__(scope, id)
         self._stack = stack_facts(self, scope)
         check_fleet(cluster_name, fleet, known_types)
+        check_region(self, network)
+        take_name(self, cluster_name)
         for number, warning in enumerate(policy_warnings(fleet, known_types), start=1):
             Annotations.of(self).add_warning_v2(f"trainshed:policy:{number}", warning)
         nodes = ParallelClusterNodes(
@@ -132,6 +138,7 @@ class ParallelClusterFleet(Construct):
             head_scripts=head_scripts,
         )
         self.cluster_name = cluster_name
+        self.head_metrics = head_metrics(fleet)
         self.security_groups = tuple(network.node_security_groups)
         self.policies = nodes.policies
         # Each is a call to the CDK's Node process, and they are needed in several places.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .. import facts
-from .._given import check_record
+from .._given import check_record, check_value
 from ..config.backend_rules import backend_faults
 from ..config.faults import refuse
 from ..config.fleet import Fleet
+from ..config.texts import ClusterName
 from ..pcluster import fleet_faults, unknown_types
 from ..records import is_token
 
@@ -20,7 +21,7 @@ def check_fleet(
 
     Raises:
         FaultsError: ParallelCluster cannot do what the record asks for; every fault.
-        ValueError: ``cluster_name`` is a token, or ``fleet`` is no record.
+        ValueError: ``cluster_name`` is a token, or ``fleet`` is no record of this backend.
     """
     check_record("fleet", fleet, Fleet)
     if is_token(cluster_name):
@@ -28,6 +29,9 @@ def check_fleet(
             "cluster_name is known only at deploy time, and names of roles and permissions are "
             "made of it at synth; write the name itself"
         )
+    check_value("cluster_name", cluster_name, ClusterName)
+    if fleet.backend != "parallelcluster":
+        raise ValueError(f"fleet.backend is {fleet.backend}; leave it out, or make a SlurmFleet")
     refuse(unknown_types(fleet, known_types))
     refuse(backend_faults(fleet))
     if fleet.accounting and fleet.accounting.create:

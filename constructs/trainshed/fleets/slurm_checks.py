@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .. import facts
-from .._given import check_record
+from .._given import check_record, check_value
 from ..config.backend_rules import backend_faults
 from ..config.faults import Fault, KeyPath, refuse
 from ..config.fleet import Fleet
+from ..config.texts import ClusterName
 from ..records import is_token
 from ..slurm_fleet.rules import fleet_faults, package_faults
 
@@ -32,6 +33,7 @@ def check_fleet(
             "cluster_name is known only at deploy time, and names of parameters and hosts are made "
             "of it at synth; write the name itself"
         )
+    check_value("cluster_name", cluster_name, ClusterName)
     if fleet.backend != "slurm":
         raise ValueError(
             f"fleet.backend is {fleet.backend}; write slurm, or make a ParallelClusterFleet"

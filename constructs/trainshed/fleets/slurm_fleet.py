@@ -37,6 +37,7 @@ from .slurm_members import SlurmNodes
 from .slurm_provider import SlurmFleetProvider
 from .slurm_rights import Place
 from .slurm_roles import NodeRoles
+from .standing import check_region, take_name
 
 SCHEMA_VERSION = "1"
 """Of the properties that the provider's functions read."""
@@ -136,6 +137,8 @@ class SlurmFleet(Construct):
     ) -> None:
         super().__init__(scope, id)
         check_fleet(cluster_name, fleet, known_types, isolated=isolated)
+        check_region(self, network)
+        take_name(self, cluster_name)
         self._warn(fleet, known_types)
         self.cluster_name = cluster_name
         self._fleet, self._types = fleet, known_types

@@ -7,14 +7,12 @@ from collections.abc import Callable
 from aws_cdk import Reference, Token, Tokenization
 from aws_cdk import aws_ec2 as ec2
 
-# aws-cdk-lib 2.262, Stack.availability_zones and Vpc.from_lookup: what stands in for the answers
-# until the command line has asked AWS and synthesises once more.
-_STAND_INS = ("dummy1a", "dummy1b", "dummy1c", "1.2.3.4/5", "vpc-12345")
+from ..records import LOOKUP_STAND_INS
 
 
 def is_stand_in(value: str) -> bool:
     """Tell whether a zone, range or id stands in for a lookup that was not made yet."""
-    return value in _STAND_INS
+    return value in LOOKUP_STAND_INS
 
 
 def told(read: Callable[[], str]) -> str | None:
@@ -38,12 +36,11 @@ def name_of(subnet: ec2.ISubnet) -> str:
     return known(lambda: subnet.subnet_id) or subnet.node.path
 
 
-def identity_of(vpc: ec2.IVpc) -> str | None:
+def identity_of(vpc_id: str) -> str | None:
     """Return what tells a VPC from others: its id, or the path of the resource that makes it.
 
     None where neither is known: the id is a parameter, say, or a lookup that was not made yet.
     """
-    vpc_id = vpc.vpc_id
     if not Token.is_unresolved(vpc_id):
         return None if is_stand_in(vpc_id) else vpc_id
     token = Tokenization.reverse_string(vpc_id).first_token
@@ -60,11 +57,20 @@ def check_vpc(network: ec2.IVpc, storage: ec2.IVpc | None) -> None:
     """
     if storage is None:
         return
-    here, there = identity_of(network), identity_of(storage)
-    # An id and the path of a resource cannot be compared: both may be of one VPC.
-    if here and there and here != there and ("/" in here) == ("/" in there):
+    differing = told_apart(network.vpc_id, storage.vpc_id)
+    if differing:
+        here, there = differing
         raise ValueError(
             f"the storage is in VPC {there} and the network in VPC {here}; give the storage "
             "network.vpc and network.compute_subnet, or, where the two are peered, import it with "
             "LustreStorage.from_attributes"
         )
+
+
+def told_apart(one_id: str, other_id: str) -> tuple[str, str] | None:
+    """Return what two VPCs are known by, where that tells that they are two."""
+    one, other = identity_of(one_id), identity_of(other_id)
+    # An id and the path of a resource cannot be compared: both may be of one VPC.
+    if one and other and one != other and ("/" in one) == ("/" in other):
+        return one, other
+    return None

@@ -10,15 +10,24 @@ from constructs import Construct, DependencyGroup, IDependable
 
 from .. import facts
 from .._stacks import stack_facts
-from ..subnets import check_addresses, check_new_vpc
+from ..subnets import check_new_vpc
 from . import security_groups
+from .checks import (
+    check_efa_group,
+    check_existing,
+    check_groups,
+    check_numbers,
+    check_zone_type,
+    range_of,
+    refuse_beside_vpc,
+)
 from .endpoints import (
     GATEWAY_ENDPOINTS,
     INTERFACE_ENDPOINTS,
     isolated_endpoints,
     s3_endpoint,
 )
-from .known import is_stand_in, known, name_of, told
+from .known import is_stand_in, name_of, told
 from .vpc import ClusterVpc
 
 DEFAULT_CIDR = "10.0.0.0/16"
@@ -112,17 +121,24 @@ class TrainingNetwork(Construct):
         removal_policy: RemovalPolicy = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ) -> None:
         super().__init__(scope, id)
-        _check_zone_type(zone)
+        check_zone_type(zone)
+        check_numbers(internet, flow_log_retention_days, compute_addresses)
         facts.check_zone(zone, stack_facts(self, scope).region)
-        _check_efa_group(efa_security_group, efa_group_allows_itself)
+        check_efa_group(efa_security_group, efa_group_allows_itself)
         self.internet = internet
         self.zone = zone
         self.endpoint_security_group = None
         ready = DependencyGroup()
         if vpc and compute_subnet:
-            _refuse_beside_vpc(cidr=cidr, flow_log_retention_days=flow_log_retention_days)
-            _check_existing(vpc, compute_subnet, zone, compute_addresses)
+            refuse_beside_vpc(cidr=cidr, flow_log_retention_days=flow_log_retention_days)
+            check_existing(vpc, compute_subnet, zone, compute_addresses)
+            check_groups(
+                vpc,
+                efa_security_group=efa_security_group,
+                egress_security_group=egress_security_group,
+            )
             self._warn_of_lookup(compute_subnet)
+            self._warn_if_cut_off(vpc, compute_subnet, internet)
             self.vpc, self.compute_subnet, self.public_subnet = vpc, compute_subnet, None
             self.nat_gateway_id = None
             self._warn_if_isolated(internet)
@@ -158,7 +174,7 @@ class TrainingNetwork(Construct):
             self,
             "EgressSecurityGroup",
             vpc=self.vpc,
-            cidr=cidr or _range_of(self.vpc),
+            cidr=cidr or range_of(self.vpc),
             internet=internet,
             removal_policy=removal_policy,
         )
@@ -222,6 +238,16 @@ class TrainingNetwork(Construct):
                 "and not compared; the CDK command line looks them up and synthesises again",
             )
 
+    def _warn_if_cut_off(self, vpc: ec2.IVpc, subnet: ec2.ISubnet, internet: str) -> None:
+        cut_off = [isolated.subnet_id for isolated in vpc.isolated_subnets]
+        if internet == "nat" and subnet.subnet_id in cut_off:
+            Annotations.of(self).add_warning_v2(
+                "trainshed:isolated-subnet",
+                f"compute_subnet {name_of(subnet)} is an isolated subnet of its VPC and internet "
+                "is 'nat'; without a route out, such as a transit gateway's, nodes hang at boot: "
+                "take a subnet with one, or say internet='isolated'",
+            )
+
     def _warn_if_isolated(self, internet: str) -> None:
         if internet == "isolated":
             Annotations.of(self).add_warning_v2(
@@ -239,65 +265,3 @@ class _MadeElsewhere(TrainingNetwork):
         Construct.__init__(self, scope, id)
         self.public_subnet = self.nat_gateway_id = self.endpoint_security_group = None
         self.ready = self
-
-
-def _check_zone_type(zone: object) -> None:
-    if isinstance(zone, facts.ZoneName | facts.ZoneId):
-        return
-    if not isinstance(zone, str):
-        use = 'facts.ZoneName("us-east-1a") or facts.ZoneId("use1-az4")'
-    else:
-        use = f'facts.{"ZoneId" if "-az" in zone else "ZoneName"}("{zone}")'
-    raise ValueError(f"zone is {zone!r}, which may be a name or an id; use {use}")
-
-
-def _check_efa_group(group: ec2.ISecurityGroup | None, allows_itself: bool) -> None:
-    if group is not None and not allows_itself:
-        raise ValueError(
-            "efa_security_group is given and its rules cannot be seen at synth; if it allows all "
-            "traffic to and from itself, ingress and egress, say efa_group_allows_itself=True, "
-            "else leave it out and one is made"
-        )
-    if group is None and allows_itself:
-        raise ValueError(
-            "efa_group_allows_itself is True without efa_security_group; leave it out, "
-            "the group that is made here has both rules"
-        )
-
-
-def _refuse_beside_vpc(**for_new_vpc: object) -> None:
-    given = [key for key, value in for_new_vpc.items() if value is not None]
-    if given:
-        raise ValueError(
-            f"{' and '.join(given)} given beside vpc; an existing VPC is not changed, leave it out"
-        )
-
-
-def _check_existing(
-    vpc: ec2.IVpc, subnet: ec2.ISubnet, zone: facts.Zone, compute_addresses: int
-) -> None:
-    if subnet.subnet_id in [public.subnet_id for public in vpc.public_subnets]:
-        raise ValueError(
-            f"compute_subnet {name_of(subnet)} is a public subnet, and instances with several "
-            "network interfaces get no public address; use a private subnet with a NAT gateway"
-        )
-    place = known(lambda: subnet.availability_zone)
-    if place and isinstance(zone, facts.ZoneName) and place != zone.value:
-        raise ValueError(
-            f"compute_subnet {name_of(subnet)} is in {place} and zone is {zone.value}; "
-            "a cluster stands in the zone of its capacity"
-        )
-    cidr = known(lambda: subnet.ipv4_cidr_block)
-    if cidr:
-        fix = "use a larger subnet, EFA interfaces of type efa-only, or fewer nodes"
-        check_addresses(cidr, compute_addresses, fix=fix)
-
-
-def _range_of(vpc: ec2.IVpc) -> str:
-    try:
-        return vpc.vpc_cidr_block
-    except RuntimeError:
-        raise ValueError(
-            "vpc does not say its address range, which the egress group allows; give "
-            "vpc_cidr_block to from_vpc_attributes, or an egress_security_group"
-        ) from None

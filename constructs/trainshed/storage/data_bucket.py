@@ -12,6 +12,8 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from .._acknowledge import acknowledge
+from .._given import check_value
+from ..config.storage import NoncurrentDays
 
 _MULTIPART_DAYS: Final = 7
 # Read once: each time is a call to the CDK's Node process.
@@ -63,6 +65,7 @@ class DataBucket(Construct):
         removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ) -> None:
         super().__init__(scope, id)
+        check_value("noncurrent_days", noncurrent_days, NoncurrentDays)
         bucket = s3.Bucket(
             self,
             "Resource",

@@ -9,8 +9,10 @@ from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_s3 as s3
 from constructs import Construct, IValidation
 
+from .._stacks import stack_facts
 from ..config.storage import S3Link
 from ..facts.lustre import AssociationEvent
+from ..records import is_token
 
 
 class LustreLinks(Construct):
@@ -33,8 +35,9 @@ class LustreLinks(Construct):
         link_buckets: Buckets of this app that links name, by name. Others are taken to exist.
 
     Raises:
-        ValueError: A bucket has event notifications, or ``link_buckets`` has a bucket that no
-            link names. Notifications that are added later are refused at synthesis.
+        ValueError: A bucket has event notifications, a link imports from another Region, or
+            ``link_buckets`` has a bucket that no link names. Notifications that are added later
+            are refused at synthesis.
     """
 
     associations: Mapping[str, fsx.CfnDataRepositoryAssociation]
@@ -59,6 +62,7 @@ class LustreLinks(Construct):
             )
         self.associations = associations = {}
         names: dict[s3.IBucket, str] = {}
+        near: set[s3.IBucket] = set()
         before: fsx.CfnDataRepositoryAssociation | None = None
         for name, link in sorted(links.items()):
             link_id = name[0].upper() + name[1:]
@@ -67,6 +71,9 @@ class LustreLinks(Construct):
                 refuse_notifications(name, linked)
                 self.node.add_validation(_NoNotifications(name, linked))
                 names[linked] = linked.bucket_name
+            if link.imports and linked not in near:
+                self._refuse_elsewhere(name, linked)
+                near.add(linked)
             association = fsx.CfnDataRepositoryAssociation(
                 self,
                 link_id,
@@ -84,6 +91,15 @@ class LustreLinks(Construct):
                 # permissions error (hashicorp/terraform-provider-aws#24678).
                 association.add_resource_dependency(before)
             before = associations[name] = association
+
+    def _refuse_elsewhere(self, name: str, bucket: s3.IBucket) -> None:
+        """Refuse to import from a bucket that is known to be in another Region."""
+        here, there = stack_facts(self).region, bucket.env.region
+        if here != there and not (is_token(here) or is_token(there)):
+            raise ValueError(
+                f"link {name} imports, which takes a bucket in {here}, and {bucket.node.path} is "
+                f"in {there}; use direction export, or copy the bucket"
+            )
 
     def _bucket_of(
         self,

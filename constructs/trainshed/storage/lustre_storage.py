@@ -15,12 +15,13 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from .._given import check_record, check_records
+from .._given import check_record, check_records, check_value
 from ..config.faults import refuse
 from ..config.link_rules import link_faults
 from ..config.lustre_rules import storage_kind, storage_warnings
 from ..config.mount_rules import mount_dir_faults
-from ..config.storage import Bucket, Lustre, S3Link
+from ..config.storage import Bucket, LinkName, Lustre, S3Link
+from ..config.texts import MountDirectory
 from . import bucket_grants
 from .data_bucket import DataBucket
 from .links import LustreLinks
@@ -113,8 +114,7 @@ class LustreStorage(LustreMetrics, Construct):
     ) -> None:
         super().__init__(scope, id)
         check_record("lustre", lustre, Lustre)
-        check_records("links", links, S3Link)
-        refuse([*mount_dir_faults(mount_dir), *link_faults(links, Bucket(), lustre)])
+        _check_given(mount_dir, links, lustre)
         check_dns(vpc)
         self.security_group = security_group or lustre_security_group(self, vpc, removal_policy)
         self.efa, self._removal_policy_of_rules = lustre.efa, removal_policy
@@ -195,8 +195,7 @@ class LustreStorage(LustreMetrics, Construct):
             ValueError: FSx would refuse the links, or nodes the mount directory.
         """
         storage = _ExistingLustre(scope, id)
-        check_records("links", links, S3Link)
-        refuse([*mount_dir_faults(mount_dir), *link_faults(links, Bucket(), None)])
+        _check_given(mount_dir, links, None)
         storage.file_system_id = file_system_id
         storage.dns_name = dns_name
         storage.mount_name = mount_name
@@ -318,3 +317,12 @@ class _ExistingLustre(LustreStorage):
         self._resource = None
         self.vpc = None
         self.log_group = None
+
+
+def _check_given(mount_dir: str, links: Mapping[str, S3Link], lustre: Lustre | None) -> None:
+    """Refuse what the institution file would refuse for the same keys."""
+    check_value("mount_dir", mount_dir, MountDirectory)
+    check_records("links", links, S3Link)
+    for name in links:
+        check_value(f"links[{name!r}]", name, LinkName)
+    refuse([*mount_dir_faults(mount_dir), *link_faults(links, Bucket(), lustre)])

@@ -264,8 +264,8 @@ def test_a_vpc_is_looked_up_and_compared_once_it_is_known() -> None:
     Annotations.from_stack(stack).has_warning(
         "/Foreign/Network",
         Match.exact(
-            "the zone and the size of compute_subnet p-12345 are not looked up yet and not "
-            "compared; the CDK command line looks them up and synthesises again "
+            "the zone and the size of compute_subnet Foreign/Vpc/PrivateSubnet1 are not looked up "
+            "yet and not compared; the CDK command line looks them up and synthesises again "
             "[ack: trainshed:subnet-not-looked-up]"
         ),
     )

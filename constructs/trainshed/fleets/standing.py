@@ -1,0 +1,55 @@
+"""What a fleet may not share with others, nor have elsewhere: its name, and its Region."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+from constructs import IConstruct
+
+from .. import facts
+from .._stacks import stack_facts
+from ..records import is_token
+
+_Place = tuple[str, str, str]
+_names: WeakKeyDictionary[IConstruct, dict[_Place, IConstruct]] = WeakKeyDictionary()
+
+
+def take_name(fleet: IConstruct, cluster_name: str) -> None:
+    """Refuse a second cluster of one name in an app's account and Region.
+
+    Parameters, policies and log groups are called after it, so that the second one would fail
+    midway through its deployment. Names are compared without regard to case, as IAM does.
+
+    Raises:
+        ValueError: Another fleet has the name.
+    """
+    known = stack_facts(fleet)
+    account, region = known.account, known.region
+    if is_token(account) or is_token(region):
+        # Stacks that are told neither may be deployed apart.
+        account = region = known.stack.node.path
+    names = _names.setdefault(fleet.node.root, {})
+    first = names.setdefault((account, region, cluster_name.lower()), fleet)
+    if first is not fleet:
+        raise ValueError(
+            f"cluster_name is {cluster_name!r}, which {first.node.path} has in the same account "
+            "and Region; take another"
+        )
+
+
+def check_region(fleet: IConstruct, network: object) -> None:
+    """Refuse a network that is known to be in another Region than the stack of the fleet.
+
+    Raises:
+        ValueError: It is.
+    """
+    zone = getattr(network, "zone", None)
+    if zone is None:
+        return
+    try:
+        facts.check_zone(zone, stack_facts(fleet).region)
+    except ValueError as error:
+        raise ValueError(
+            f"the network's {error}, as the stack of {fleet.node.path}; a fleet stands where its "
+            "network is"
+        ) from None
