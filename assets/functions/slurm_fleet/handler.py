@@ -59,7 +59,11 @@ SHORT_OF_CAPACITY = {
     "InsufficientInstanceCapacity|not have sufficient": "buy a Capacity Block or a reservation, "
     "lower nodes, or use another zone",
 }
-PASSING = re.compile("Throttl|RequestLimitExceeded|TooManyRequests|Unavailable|Internal|^5")
+PASSING = re.compile(
+    "Throttl|RequestLimitExceeded|TooManyRequests|Unavailable|Internal|^5|"
+    # Auto Scaling API reference, SetDesiredCapacity, "Errors", read 2026-11-30.
+    "ResourceContention|ScalingActivityInProgress"
+)
 
 
 class FleetError(Exception):
@@ -214,15 +218,35 @@ def _fill(event: Event) -> Answer:
     # creation that fails here, so its rollback would not empty what was raised, and hang.
     lacking, short = _lacking(wanted, create)
     started |= {"Short": "yes"} if short else {}
+    started |= {"Raised": " ".join(queue.name for queue in lacking)} if lacking else {}
     try:
         for queue in lacking:
-            _log(event, "raising", queue=queue.name, nodes=str(queue.nodes))
-            _client("autoscaling").set_desired_capacity(
-                AutoScalingGroupName=queue.group, DesiredCapacity=queue.nodes, HonorCooldown=False
-            )
+            _raise(event, queue)
     except (ClientError, HTTPClientError) as error:
-        return {**started, "Refused": f"queue {queue.name}: {type(error).__name__}: {error}"}
+        if not _passes(error):  # else it is raised by a look
+            return {**started, "Refused": f"queue {queue.name}: {type(error).__name__}: {error}"}
     return started
+
+
+def _lowered(event: Event, wanted: Wanted, groups: Mapping[str, Any]) -> Iterator[Queue]:
+    """Find queues that the request asked nodes for, and whose groups are not that large.
+
+    A group may have been in the middle of a change, and a keeper that had read the document of
+    before, and was slow, may have lowered it since.
+    """
+    for queue in wanted.queues:
+        asked = queue.name in event.get("Raised", "").split()
+        left = queue.drain is not None and datetime.now(UTC) >= queue.drain
+        group = groups.get(queue.group)
+        if asked and not left and group and group["DesiredCapacity"] < queue.nodes:
+            yield queue
+
+
+def _raise(event: Event, queue: Queue) -> None:
+    _log(event, "raising", queue=queue.name, nodes=str(queue.nodes))
+    _client("autoscaling").set_desired_capacity(
+        AutoScalingGroupName=queue.group, DesiredCapacity=queue.nodes, HonorCooldown=False
+    )
 
 
 def _lacking(wanted: Wanted, create: bool) -> tuple[list[Queue], bool]:
@@ -269,9 +293,16 @@ def _look(event: Event) -> Answer:
         return _unless_late(event, wanted, status, groups)
     for record in _failures(event, wanted, groups, grows):
         raise FleetError(_of_node(record))
+    for queue in _lowered(event, wanted, groups):
+        _raise(event, queue)
     if grows:
         _refuse_if_short(event, wanted, groups)
-    if status.get("generation") != wanted.generation:
+    # A head node that is about to be replaced applies the same document: its word is not that of
+    # the new one, which nobody has seen yet. CloudFormation ends the old one after this.
+    if (status.get("generation"), status.get("head", wanted.head)) != (
+        wanted.generation,
+        wanted.head,
+    ):
         return _unless_late(event, wanted, {}, groups)
     if status["phase"] == "failed" or (grows and status["phase"] == "gate-failed"):
         raise FleetError(_of_status(wanted, status))
@@ -407,11 +438,39 @@ def _failures(
     """Find what nodes wrote that gave up booting, the head's first."""
     members = {each["InstanceId"] for group in groups.values() for each in group["Instances"]}
     alive = {wanted.head} | (members if grows else set())
-    records = [record for record in _records(wanted) if record.get("instance_id") in alive]
+    create = event["RequestType"] == "Create"
+    records = [
+        record
+        for record in _records(wanted)
+        if record.get("instance_id") in alive or (create and _of_login_node(record))
+    ]
     for record in sorted(records, key=lambda record: record["instance_id"] != wanted.head):
         at = _time(record["at"]) if record.get("at") else None
-        if event["RequestType"] == "Create" or (at and at >= _time(event["Started"])):
+        of_head = record["instance_id"] == wanted.head
+        since = _head_since(event, wanted) if of_head else _time(event["Started"])
+        if create or (at and at >= since):
             yield record
+
+
+def _of_login_node(record: Mapping[str, Any]) -> bool:
+    """Tell whether a login node wrote a record: its group is of no queue, so EC2 is asked."""
+    if record.get("role") != "login":
+        return False
+    return bool(_instance(str(record.get("instance_id"))).get("State", {}).get("Name") == "running")
+
+
+def _head_since(event: Event, wanted: Wanted) -> datetime:
+    """Return from when on a record of the head node is of this change.
+
+    A new head node has booted before CloudFormation gets to this resource. One that a rollback
+    brings back may have told of the change that is taken back.
+    """
+    started = _time(event["Started"])
+    before = event.get("OldResourceProperties", {}).get("HeadInstanceId", wanted.head)
+    if before == wanted.head:
+        return started
+    launched, earlier = (_instance(id).get("LaunchTime") for id in (wanted.head, before))
+    return min(started, launched) if launched and earlier and launched > earlier else started
 
 
 def _records(wanted: Wanted) -> Iterator[dict[str, Any]]:
@@ -510,9 +569,14 @@ def _empty(group: Mapping[str, Any]) -> list[Any]:
         if each["ProtectedFromScaleIn"] and each["LifecycleState"] == "InService"
     ]
     for some in (protected[start : start + 50] for start in range(0, len(protected), 50)):
-        autoscaling.set_instance_protection(
-            AutoScalingGroupName=name, InstanceIds=some, ProtectedFromScaleIn=False
-        )
+        try:
+            autoscaling.set_instance_protection(
+                AutoScalingGroupName=name, InstanceIds=some, ProtectedFromScaleIn=False
+            )
+        except ClientError as error:
+            # One of them has left the service since it was listed; the next look leaves it out.
+            if error.response["Error"]["Code"] != "ValidationError":
+                raise
     if group["DesiredCapacity"] or protected:
         autoscaling.set_desired_capacity(
             AutoScalingGroupName=name, DesiredCapacity=0, HonorCooldown=False
@@ -559,13 +623,19 @@ def _groups(queues: Iterable[Queue]) -> dict[str, Any]:
 
 
 def _head_state(wanted: Wanted) -> str:
+    found = _instance(wanted.head)
+    return str(found["State"]["Name"]) if found else "terminated"
+
+
+def _instance(id: str) -> dict[str, Any]:
+    """Return an instance; empty where EC2 does not know it any more."""
     try:
-        found = _client("ec2").describe_instances(InstanceIds=[wanted.head])
+        found = _client("ec2").describe_instances(InstanceIds=[id])
     except ClientError as error:
         if error.response["Error"]["Code"] == "InvalidInstanceID.NotFound":
-            return "terminated"
+            return {}
         raise
-    return str(found["Reservations"][0]["Instances"][0]["State"]["Name"])
+    return dict(found["Reservations"][0]["Instances"][0])
 
 
 def _head_runs(wanted: Wanted) -> bool:

@@ -74,6 +74,10 @@ class Memory:
     first_job: FirstJob | None = None
     told: str = ""
     told_at: float = -TELL_AGAIN_SECONDS
+    drained: bool = False
+    """Whether what was told last is all that a deletion waits for."""
+    deleted: bool = False
+    """Whether the provider has deleted the status after its command was followed."""
     launches: dict[str, str] | None = None
     launches_at: float = -LAUNCHES_AGAIN_SECONDS
 
@@ -93,6 +97,7 @@ class Keeper:
         send: Sends metrics of a cluster.
         store: What recovery keeps of gates. Default: nothing.
         freed: File of requeued jobs that are looked after. Default: a restart forgets them.
+        head: Instance id of this head node. Default: the status does not say whose it is.
     """
 
     def __init__(
@@ -109,8 +114,9 @@ class Keeper:
         send: Callable[[str, dict[str, float]], None] = metrics.send,
         store: Store | None = None,
         freed: Path | None = None,
+        head: str = "",
     ) -> None:
-        self._store = store
+        self._store, self._head = store, head
         self._cloud, self._slurm, self._apply, self._probe = cloud, slurm, apply, probe
         self._journal, self._clock, self._now = journal, clock, now
         self._slurmdbd, self._send = slurmdbd, send
@@ -163,6 +169,8 @@ class Keeper:
             return False
         # A document that is gone for a moment, as when it is replaced, is still the last one.
         memory.text = found["fleet"][0] if "fleet" in found else memory.text
+        if memory.command and "command" not in found:
+            memory.deleted = "status" not in found
         memory.command = found.get("command")
         if memory.first_job is None:
             memory.first_job = FirstJob(self._slurm, _first_job(found.get("status")))
@@ -209,7 +217,7 @@ class Keeper:
 
     def _known(self, view: View, unread: str) -> status.Known:
         first = self._memory.first_job or FirstJob(self._slurm, None)
-        known = status.Known(False, None, first, unread=unread)
+        known = status.Known(False, None, first, unread=unread, head=self._head)
         if view.ends_at is not None:
             return known
         applied = self._apply.live == view.document.generation
@@ -250,6 +258,9 @@ class Keeper:
 
     def _tell(self, view: View, known: status.Known) -> None:
         memory, made = self._memory, status.build(view, known)
+        # This head node outlives the fleet by minutes, and what it wrote then would stay for good.
+        if memory.deleted or (memory.drained and memory.command):
+            return
         text = json.dumps(made, sort_keys=True)
         if text == memory.told and self._clock() - memory.told_at < TELL_AGAIN_SECONDS:
             return
@@ -257,6 +268,7 @@ class Keeper:
         try:
             self._cloud.put_status(whole)
             memory.told, memory.told_at = text, self._clock()
+            memory.drained = made["phase"] == "drained"
         except AwsError as error:
             say("cannot tell", reason=str(error))
 
@@ -296,5 +308,6 @@ def main(arguments: Sequence[str]) -> int:
         act.Journal(state / "keeper" / "replacements.jsonl"),
         store=Store(state / "recovery", None),
         freed=state / "keeper" / "freed",
+        head=os.environ.get("TRAINSHED_INSTANCE_ID", ""),
     )
     return rounds(keeper.round, say, once="--once" in arguments)

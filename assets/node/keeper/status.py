@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -37,6 +37,7 @@ class Known:
         launches: Why a group's last launch failed, by queue.
         unread: What could not be read this time.
         shut: What keeps users out.
+        head: Instance id of this head node. Default: it is not told.
     """
 
     applied: bool
@@ -45,6 +46,7 @@ class Known:
     launches: Mapping[str, str] = field(default_factory=dict)
     unread: str = ""
     shut: Sequence[Shut] = ()
+    head: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ def build(view: View, known: Known) -> dict[str, Any]:
     status = {
         "schema": 1,
         "generation": view.document.generation,
+        # Another head node that has not taken over yet is waited for by it.
+        **({"head": known.head} if known.head else {}),
         "phase": words.phase,
         "step": words.step,
         "reason": words.reason[:900],
@@ -219,7 +223,8 @@ def _counts(view: View, queue: Queue) -> dict[str, Any]:
     }
 
 
-_WORST_FIRST = ("failed", "silent", "joining", "ending", "drained", "draining")
+_WORST_FIRST = ("failed", "silent", "joining", "ending", "drained", "draining", "idle", "busy")
+"""The last two are told of where a later boot, for a change of the document, did not end well."""
 
 
 def _nodes(view: View) -> list[dict[str, Any]]:
@@ -227,19 +232,32 @@ def _nodes(view: View) -> list[dict[str, Any]]:
     for _, queue in sorted(view.document.queues.items()):
         for row in rows(view, queue):
             word = state(view, row)
-            if word in _WORST_FIRST and not (row.instance.state == "terminated" and not row.node):
+            well = word in ("idle", "busy") and row.failure is None
+            if not well and not (row.instance.state == "terminated" and not row.node):
                 told.append((_WORST_FIRST.index(word), row.name, _node(view, row, word)))
+    told += [(0, node["node"], node) for node in _login_nodes(view)]
     return [node for _, _, node in sorted(told, key=lambda each: each[:2])]
+
+
+def _login_nodes(view: View) -> Iterator[dict[str, Any]]:
+    """Return the login nodes whose boot has failed; Slurm knows nothing of them."""
+    for id, record in view.failures.items():
+        found = (view.instances or {}).get(id)
+        if found is not None and found.role == "login" and found.state in ("pending", "running"):
+            name = str(record.get("node") or f"login-{id.removeprefix('i-')}")
+            yield {"node": name[:63], "instance_id": id, "state": "failed", **_why(record)}
+
+
+def _why(record: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the record of a failed boot says, no longer than a status has room for."""
+    lengths = (("step", 60), ("reason", 300), ("remedy", 300), ("tail", 1500))
+    return {key: str(record.get(key) or "")[:most] for key, most in lengths}
 
 
 def _node(view: View, row: Row, word: str) -> dict[str, Any]:
     node = {"node": row.name, "instance_id": row.instance.id, "state": word}
-    if row.failure is not None and word in ("failed", "joining"):
-        node |= {
-            key: str(row.failure.get(key) or "")[:most]
-            for key, most in (("step", 60), ("reason", 300), ("remedy", 300), ("tail", 1500))
-        }
-        return node
+    if row.failure is not None and word in ("failed", "joining", "idle", "busy"):
+        return {**node, **_why(row.failure)}
     minutes = int(row.age(view.now).total_seconds() / 60)
     step, reason, remedy = "", "", ""
     if word in ("failed", "joining"):

@@ -163,6 +163,7 @@ class World:
             slurmdbd=("127.0.0.1", 9),
             send=lambda cluster, found: None,
             freed=self.path / "freed",
+            head="i-0ead",
         )
 
     def rounds(self, count: int = 1) -> dict[str, Any]:
@@ -195,6 +196,14 @@ def test_a_status_is_told_when_it_changes_and_each_minute(world: World) -> None:
     assert len(world.cloud.statuses) == told
     world.rounds(3)
     assert len(world.cloud.statuses) == told + 1
+
+
+def test_every_status_says_which_head_node_wrote_it(world: World) -> None:
+    world.rounds(2)
+    world.programs.down = True
+    world.rounds(2)
+    assert len(world.cloud.statuses) > 1
+    assert {status["head"] for status in world.cloud.statuses} == {"i-0ead"}
 
 
 def test_silence_counts_from_round_to_round_and_not_by_the_clock(world: World) -> None:
@@ -344,6 +353,28 @@ def test_the_command_of_a_deletion_gives_jobs_time_from_its_age(world: World) ->
     )
     world.cloud.values["command"] = ("nonsense", NOW)
     assert world.rounds()["step"] != "drain"
+
+
+def test_nothing_is_told_of_a_fleet_that_is_deleted(world: World) -> None:
+    """The provider deletes status and command, and this head node only then."""
+    world.rounds(3)
+    values = world.cloud.values
+    values |= {"status": ("{}", NOW), "command": ('{"drain": true, "grace_seconds": 600}', NOW)}
+    assert world.rounds()["phase"] == "drained"
+    told = len(world.cloud.statuses)
+    world.fleet.state("terminated", 1)
+    world.rounds(8)
+    del values["status"], values["command"]
+    world.rounds(8)
+    assert len(world.cloud.statuses) == told
+
+
+def test_a_deletion_that_is_taken_back_is_told(world: World) -> None:
+    values = world.cloud.values
+    values |= {"status": ("{}", NOW), "command": ('{"drain": true, "grace_seconds": 600}', NOW)}
+    assert world.rounds()["phase"] == "drained"
+    del values["command"]
+    assert world.rounds(3)["phase"] == "ready"
 
 
 class Asked(Apply):

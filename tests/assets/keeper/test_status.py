@@ -10,6 +10,7 @@ from assets.node.keeper.apply import ApplyError
 from assets.node.keeper.first_job import FirstJob
 from assets.node.keeper.slurm import Slurm
 from assets.node.keeper.status import Known, build, text
+from assets.node.keeper.view import Instance
 from tests.assets.keeper.fleet import NOW, Fleet, id_of, name_of
 
 DONE = {"id": 1, "ids": [1], "state": "COMPLETED", "generation": "0" * 16}
@@ -185,11 +186,45 @@ def test_nodes_are_told_worst_first_with_step_and_remedy() -> None:
     )
 
 
+def test_a_node_in_service_whose_later_boot_has_failed_is_told_last() -> None:
+    fleet = Fleet().busy(1).drained("kim", 3)
+    record = {"step": "users", "reason": "uid 1001 is taken", "remedy": "give another"}
+    failures = {id_of(number): record for number in (0, 1)}
+    made = status(fleet.but(failures=failures))
+    assert made["phase"] == "ready"
+    assert [(node["node"][-1], node["state"], node["step"]) for node in made["nodes"]] == [
+        ("3", "drained", "slurm"),
+        ("0", "idle", "users"),
+        ("1", "busy", "users"),
+    ]
+    assert {key: made["nodes"][1][key] for key in record} == record
+
+
+@pytest.mark.parametrize(
+    ("role", "state", "told"),
+    [
+        ("login", "running", [("login-0aa", "failed", "packages", "give it a package cache")]),
+        ("login", "terminated", []),
+        ("compute", "running", []),
+    ],
+    ids=["login", "gone", "of another queue"],
+)
+def test_a_login_node_that_did_not_boot_is_told(
+    role: str, state: str, told: list[tuple[str, ...]]
+) -> None:
+    fleet = Fleet()
+    fleet.instances["i-0aa"] = Instance("i-0aa", state, role, "", NOW)
+    record = {"node": "login-0aa", "step": "packages", "remedy": "give it a package cache"}
+    made = status(fleet.but(failures={"i-0aa": record, "i-0bb": record}))
+    keys = ("node", "state", "step", "remedy")
+    assert [tuple(node[key] for key in keys) for node in made["nodes"]] == told
+
+
 def test_a_status_fits_its_parameter_and_keeps_the_worst() -> None:
     fleet = Fleet(9)
     for number in range(9):
         fleet.failure(number, reason="r" * 300, remedy="m" * 300, tail="t\n" * 900)
-    made = status(fleet)
+    made = status(fleet, head="i-0123456789abcdef0")
     assert len(json.dumps({**made, "at": NOW.isoformat(timespec="seconds")})) <= 4000
     assert [node["node"] for node in made["nodes"]][:3] == [name_of(n) for n in range(3)]
 

@@ -36,6 +36,7 @@ class Account:
         self.activities: list[dict[str, Any]] = []
         self.reservations: dict[str, str] = {}
         self.throttled: dict[str, int] = {}
+        self.refused: dict[str, list[str]] = {}
         subnet = self.ec2.describe_subnets()["Subnets"][0]
         self.subnet = subnet["SubnetId"]
         image = self.ec2.register_image(Name="base")["ImageId"]
@@ -134,6 +135,9 @@ class Account:
     def before(self, model: Any, params: Any, **_: Any) -> Any:
         """Note a call, and answer those that moto does not."""
         self.calls.append(model.name)
+        if codes := self.refused.get(model.name):
+            error = {"Code": codes.pop(0), "Message": "wait"}
+            return SimpleNamespace(status_code=400), {"Error": error, "ResponseMetadata": {}}
         ok = SimpleNamespace(status_code=200)
         if model.name == "DescribeScalingActivities":
             return ok, {"Activities": self.activities}

@@ -164,7 +164,7 @@ def test_a_creation_that_is_cut_off_between_two_groups_can_be_rolled_back(
     def refuse_second(**given: Any) -> Any:
         if given["AutoScalingGroupName"] == "kait-train":
             raise ClientError(
-                {"Error": {"Code": "ScalingActivityInProgress", "Message": "wait"}},
+                {"Error": {"Code": "AccessDenied", "Message": "no"}},
                 "SetDesiredCapacity",
             )
         return real(**given)
@@ -175,12 +175,27 @@ def test_a_creation_that_is_cut_off_between_two_groups_can_be_rolled_back(
         # With its id: the framework asks for no deletion of a creation that fails without one.
         assert create.start()["PhysicalResourceId"] == ID
     assert account.group("kait-first")["DesiredCapacity"] == 4
-    assert create.failure().startswith("queue train: ClientError: An error occurred (ScalingAct")
+    assert create.failure().startswith("queue train: ClientError: An error occurred (AccessDenied")
     gone = request(account, "Delete", two_queues())
     gone.start()
     gone.poll()
     assert gone.poll() == {"IsComplete": True}
     assert account.instances("kait-first") == []
+
+
+@pytest.mark.parametrize("code", ["ScalingActivityInProgress", "ResourceContention"])
+def test_a_group_that_is_in_the_middle_of_a_change_is_asked_again(
+    account: Account, code: str
+) -> None:
+    account.refused["SetDesiredCapacity"] = [code, code]
+    create = request(account, "Create", DOCUMENT)
+    create.start()
+    account.publish(DOCUMENT, "waiting")
+    for capacity in (0, 4, 4):
+        assert create.poll() == {"IsComplete": False}
+        assert account.group()["DesiredCapacity"] == capacity
+    account.publish(DOCUMENT, "ready")
+    assert create.poll()["IsComplete"]
 
 
 def test_a_node_that_gives_up_ends_the_wait_with_its_step_and_remedy(account: Account) -> None:
@@ -200,6 +215,23 @@ def test_a_head_that_gives_up_is_told_before_the_nodes_that_wait_for_it(account:
     account.record(account.instances()[0])
     account.record(account.head, role="head", node=None, step="state_volume")
     assert create.failure().startswith(f"head ({account.head}) failed at step state_volume: ")
+
+
+@pytest.mark.parametrize("alive", [True, False], ids=["runs", "gone"])
+def test_a_login_node_that_gives_up_is_told(account: Account, alive: bool) -> None:
+    create = request(account, "Create", DOCUMENT)
+    create.start()
+    account.make_group("kait-login")
+    account.set(1, "kait-login")
+    (login,) = account.instances("kait-login")
+    if not alive:
+        account.ec2.terminate_instances(InstanceIds=[login])
+    account.record(login, role="login", node=f"login-{login[2:]}", step="packages")
+    account.publish(DOCUMENT, "ready")
+    if alive:
+        assert create.failure().startswith(f"login-{login[2:]} ({login}) failed at step packages: ")
+    else:
+        assert create.poll()["IsComplete"]
 
 
 def test_the_record_of_an_instance_that_is_no_more_is_not_looked_at(account: Account) -> None:

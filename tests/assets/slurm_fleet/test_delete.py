@@ -135,3 +135,29 @@ def test_a_starting_instance_is_unprotected_once_it_is_in_service(fleet: Account
     assert gone.poll() == {"IsComplete": False}
     assert gone.poll() == {"IsComplete": True}
     assert_emptied(fleet)
+
+
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [
+        # Auto Scaling's answer to an instance that has just left the service.
+        ("SetInstanceProtection", "ValidationError"),
+        ("SetInstanceProtection", "ResourceContention"),
+        ("SetDesiredCapacity", "ScalingActivityInProgress"),
+    ],
+)
+def test_a_group_that_changes_meanwhile_is_asked_again(
+    fleet: Account, call: str, code: str
+) -> None:
+    gone = delete(fleet)
+    fleet.publish(document(), "drained")
+    fleet.refused[call] = [code]
+    assert any(gone.poll()["IsComplete"] for _ in range(4))
+    assert_emptied(fleet)
+
+
+def test_a_right_that_is_missing_is_told_at_once(fleet: Account) -> None:
+    gone = delete(fleet)
+    fleet.publish(document(), "drained")
+    fleet.refused["SetInstanceProtection"] = ["AccessDenied"]
+    assert "AccessDenied" in gone.failure()

@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from moto.ec2.models import ec2_backends
 
 from tests.assets.slurm_fleet.conftest import Account, Framework, document, request
 
@@ -54,6 +55,21 @@ def test_more_nodes_are_asked_for_and_awaited(fleet: Account) -> None:
     assert change.poll() == {"IsComplete": False}
     fleet.publish(new, "ready")
     assert change.poll()["IsComplete"]
+
+
+@pytest.mark.parametrize("end", [timedelta(days=1), timedelta()], ids=["serves", "is left"])
+def test_a_growth_that_a_slow_keeper_has_taken_back_is_asked_for_again(
+    fleet: Account, end: timedelta
+) -> None:
+    new = document(nodes=6, end=(datetime.now(UTC) + timedelta(hours=1)).isoformat())
+    change = update(fleet, new)
+    # As it does with the document of before, in a round that began before the request.
+    fleet.set(4)
+    later = document(nodes=6, end=(datetime.now(UTC) + end).isoformat())
+    change.request["ResourceProperties"]["FleetDocument"] = later
+    fleet.publish(later, "waiting")
+    assert change.poll() == {"IsComplete": False}
+    assert fleet.group()["DesiredCapacity"] == (6 if end else 4)
 
 
 def test_a_new_node_that_does_not_pass_the_gate_fails_a_growth(fleet: Account) -> None:
@@ -122,6 +138,67 @@ def test_a_new_head_that_gives_up_fails_a_live_change(fleet: Account) -> None:
     at = datetime.now(UTC) + timedelta(seconds=1)
     fleet.record(fleet.head, at=at, role="head", node="head", step="state_volume")
     assert change.failure().startswith(f"head ({fleet.head}) failed at step state_volume")
+
+
+def replaced_head(fleet: Account) -> tuple[str, str]:
+    """Put another head node beside the one that there is; return both."""
+    old = fleet.head
+    backend = ec2_backends["123456789012"]["us-east-2"]
+    backend.get_instance(old).launch_time = datetime(2026, 11, 1, tzinfo=UTC)
+    image = fleet.ec2.describe_instances(InstanceIds=[old])["Reservations"][0]["Instances"][0]
+    made = fleet.ec2.run_instances(
+        ImageId=image["ImageId"],
+        MinCount=1,
+        MaxCount=1,
+        SubnetId=fleet.subnet,
+        InstanceType="m7i.2xlarge",
+    )
+    fleet.head = made["Instances"][0]["InstanceId"]
+    return old, fleet.head
+
+
+@pytest.mark.parametrize("new", [document(), document(version="2")], ids=["its disk", "its image"])
+def test_a_head_that_is_replaced_is_not_believed_in_the_name_of_the_new_one(
+    fleet: Account, new: str
+) -> None:
+    old, head = replaced_head(fleet)
+    change = request(fleet, "Update", new, document())
+    change.request["OldResourceProperties"]["HeadInstanceId"] = old
+    change.start()
+    # The old one applies the document, too, and CloudFormation ends it after this.
+    fleet.publish(new, "ready", head=old)
+    assert change.poll() == {"IsComplete": False}
+    assert "has written no status of this change" in change.failure(minutes=46)
+    fleet.publish(new, "ready", head=head)
+    assert change.poll()["Data"]["HeadInstanceId"] == head
+
+
+def test_a_new_head_that_gave_up_before_the_request_fails_it(fleet: Account) -> None:
+    old, head = replaced_head(fleet)
+    fleet.record(head, role="head", node="head", step="image", at=datetime.now(UTC))
+    change = request(fleet, "Update", document())
+    change.request["OldResourceProperties"]["HeadInstanceId"] = old
+    change.start()
+    change.request["Started"] = (datetime.now(UTC) + timedelta(minutes=4)).isoformat()
+    fleet.publish(document(), "ready", head=old)
+    assert change.failure().startswith(f"head ({head}) failed at step image: ")
+
+
+@pytest.mark.parametrize("gone", [False, True], ids=["there", "gone already"])
+def test_what_an_old_head_said_of_a_refused_change_fails_no_rollback(
+    fleet: Account, gone: bool
+) -> None:
+    old, new = replaced_head(fleet)
+    fleet.record(old, role="head", node="head", step="files", at=datetime.now(UTC))
+    if gone:
+        fleet.ec2.terminate_instances(InstanceIds=[new])
+    fleet.head = old
+    back = request(fleet, "Update", document())
+    back.request["OldResourceProperties"]["HeadInstanceId"] = new
+    back.start()
+    back.request["Started"] = (datetime.now(UTC) + timedelta(minutes=4)).isoformat()
+    fleet.publish(document(), "ready", head=old)
+    assert back.poll()["IsComplete"]
 
 
 def test_a_block_that_is_over_refuses_no_other_change(fleet: Account) -> None:

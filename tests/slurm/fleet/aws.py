@@ -208,11 +208,11 @@ class Aws:
             while True:
                 try:
                     asked, source = server.recvfrom(512)
+                    answer = reply(asked, source[0])
+                    if answer is not None:
+                        server.sendto(answer, source)
                 except OSError:
-                    return
-                answer = reply(asked, source[0])
-                if answer is not None:
-                    server.sendto(answer, source)
+                    return  # closed, maybe while it was answering
 
         threading.Thread(target=serve, daemon=True).start()
 
