@@ -91,15 +91,17 @@ def _host(document: Mapping[str, Any], node: Node) -> Iterator[Step]:
     yield Step("hostname", ("set_hostname.sh", node.name), "see hostnamectl")
     yield Step("hold", ("hold_kernel.sh",), "see apt-mark showhold")
     lock = document["image"] or {}
-    if node.role != "head" and any(lock.values()):
+    # The driver is not loaded where there is no GPU, and says no version there.
+    has_gpus = node.role == "compute" and document["queues"][node.queue]["gpus"]
+    versions = (
+        lock.get("kernel") or "",
+        (lock.get("nvidia_driver") or "") if has_gpus else "",
+        lock.get("efa_installer") or "",
+    )
+    if node.role != "head" and any(versions):
         yield Step(
             "image",
-            (
-                "check_image.sh",
-                lock.get("kernel") or "",
-                lock.get("nvidia_driver") or "",
-                lock.get("efa_installer") or "",
-            ),
+            ("check_image.sh", *versions),
             "the image is not the one of the lock: renew the lock (trainshed image), or deploy "
             "the image that it names",
         )
