@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 from assets.node.health.checks import cli, fast
 from assets.node.health.checks.node import Node
+from assets.node.health.checks.probe import Probe, Said
 from assets.node.health.checks.results import SEVERITIES, VERDICTS, Result
-from tests.fixtures.health.node import Fault, SaidNode, faults
+from tests.fixtures.health.node import Fault, SaidNode, faults, p5en
 
 FAULTS = faults()
 OF_GPUS = [fault for fault in FAULTS if fault.gpus or (fault.missing_gpus and not fault.commands)]
@@ -57,6 +60,53 @@ def test_a_healthy_node_passes(level: str, instance_type: str) -> None:
     assert [result.check for result in results] == list(cli.LEVELS[level])
 
 
+@pytest.mark.parametrize(
+    ("fault", "check"),
+    [
+        (
+            Fault(
+                instance_type="g4dn.xlarge",
+                gpus={"0": {"name": "Tesla T4", "memory": "15360"}},
+                missing_gpus=list(range(1, 8)),
+            ),
+            "gpu_count",
+        ),
+        (
+            Fault(
+                instance_type="m7a.medium",
+                files={"/proc/meminfo": "MemTotal:        3880000 kB\n"},
+            ),
+            "memory",
+        ),
+        (
+            Fault(files={"/proc/self/limits": "Max locked memory         soft hard bytes\n"}),
+            "locked_memory",
+        ),
+    ],
+    ids=["T4", "small instance", "limits of another kernel"],
+)
+def test_what_is_well_on_other_nodes_passes(fault: Fault, check: str) -> None:
+    """A T4 has 15,360 of EC2's 16,384 MiB; of 4 GiB the kernel takes more than a twentieth."""
+    [result] = [each for each in checked(fault) if each.check == check]
+    assert (result.verdict, result.severity) == ("ok", "monitor")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        '{"DCGM Diagnostic": null}',
+        '{"DCGM Diagnostic": {"test_categories": null}}',
+        '{"DCGM Diagnostic": {"test_categories": [{"category": "x", "tests": null}]}}',
+        "[1]",
+    ],
+)
+def test_a_diagnostic_in_another_shape_did_not_run(said: str) -> None:
+    odd = Fault(level="basic", commands={"dcgmi diag": {"code": 0, "out": said}})
+    bad = [result for result in checked(odd) if result.verdict != "ok"]
+    assert [(each.check, each.verdict) for each in bad] == [("dcgm_level_2", "warn")]
+    assert bad[0].evidence.startswith("DCGM did not run: ")
+
+
 def test_there_are_many_faults_and_each_says_where_it_is_from() -> None:
     assert len(FAULTS) >= 60
     assert all(fault.source and fault.what for fault in FAULTS)
@@ -70,6 +120,33 @@ def test_a_result_is_one_line_of_json() -> None:
         assert set(said) == {"check", "verdict", "severity", "evidence"}
         assert said["verdict"] in VERDICTS and said["severity"] in SEVERITIES
         assert said["evidence"]
+
+
+class Hanging(Probe):
+    """A node of which no command ends."""
+
+    def __init__(self) -> None:
+        super().__init__(Path("/nowhere"))
+        self.seconds = 0.0
+
+    def run(self, *command: str, seconds: float, env: Mapping[str, str] | None = None) -> Said:
+        """Count the seconds."""
+        self.seconds += seconds
+        return Said(None)
+
+
+@pytest.mark.parametrize("mounts", [["/fsx"], ["/fsx", "/home", "/data"]], ids=["one", "three"])
+def test_checks_of_which_no_command_ends_are_over_before_slurm_ends_them(mounts: list[str]) -> None:
+    """Slurm ends HealthCheckProgram after 60 s, the scripts after 55; those beside run at once."""
+    groups = [[name for name in fast.CHECKS if name in fast._BY_NVIDIA_SMI]]
+    groups += [[name] for name in fast.CHECKS if name not in fast._BY_NVIDIA_SMI]
+    for names in groups:
+        probe = Hanging()
+        waited: list[float] = []
+        node = Node(probe, p5en(mounts=mounts), sleep=waited.append)
+        results = fast.run(node, names)
+        assert probe.seconds + sum(waited) <= 45
+        assert not any("could not be made" in result.evidence for result in results)
 
 
 def test_late_efa_devices_are_waited_for_fifteen_seconds_and_no_longer() -> None:

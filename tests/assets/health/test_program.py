@@ -13,15 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from assets.node.health.checks import basic, fast
+from assets.node.health.checks import basic, cli, fast
 from assets.node.health.checks.basic import NotHereError
 from assets.node.health.checks.expectation import ExpectationError, load, parse
 from assets.node.health.checks.node import Node
 from assets.node.health.checks.probe import Probe
+from assets.node.health.checks.results import REBOOT, Result, conclude, failure
 from tests.fixtures.health.node import Fault, SaidNode, fault, p5en, stand_in
 
 HEALTH = Path(__file__).parents[3] / "assets" / "node" / "health"
 PROGRAM = HEALTH / "health_check.py"
+BAD = failure(REBOOT, "no driver")
 
 
 def run(
@@ -62,6 +64,44 @@ def test_a_faulty_node_ends_with_1(tmp_path: Path) -> None:
 def test_a_warning_ends_with_0(tmp_path: Path) -> None:
     done = run(tmp_path, "fast", "--only", "clocks", wrong=fault("hot"))
     assert (done.returncode, done.stdout[:4]) == (0, "warn")
+
+
+def broken(node: Node) -> Result:
+    """Read what nobody foresaw."""
+    raise ValueError("soft")
+
+
+def test_a_check_that_breaks_takes_no_other_with_it_and_no_node_out_of_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its traceback ended with 1, as a fault does: each prolog would have failed, on all nodes."""
+    expect, environment = stand_in(tmp_path / "node")
+    monkeypatch.setenv("ROOT_DIR", environment["ROOT_DIR"])
+    monkeypatch.setitem(fast.CHECKS, "clock", broken)
+    names = ("--only", "clock", "--only", "memory", "--only", "driver")
+    assert cli.main(["fast", "--expect", str(expect), *names[:4]]) == 2
+    assert capsys.readouterr().out.splitlines() == [
+        "warn clock: the check could not be made: ValueError('soft') [monitor]",
+        "ok   memory: 2063597 MiB",
+    ]
+    monkeypatch.setitem(fast.CHECKS, "driver", lambda node: conclude("driver", [BAD], ""))
+    assert cli.main(["fast", "--expect", str(expect), *names]) == 1
+
+
+def test_a_bad_node_is_drained_though_its_figures_cannot_be_kept(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("no folder")
+    calls = tmp_path / "calls"
+    scontrol = f'[[ $1 == update ]] && echo "$*" >>{calls}; exit 0'
+    expect, environment = stand_in(tmp_path / "node", fault("gpu-missing"))
+    program = tmp_path / "node" / "bin" / "scontrol"
+    program.write_text(f"#!/bin/bash\n{scontrol}\n")
+    program.chmod(0o755)
+    command = [sys.executable, "-S", "-E", str(PROGRAM), "fast", "--expect", str(expect)]
+    command += ["--drain", "--publish", "--state", str(tmp_path / "state"), "--node-name", "n"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "update nodename=n state=drain reason=health: gpu_count" in calls.read_text()
+    assert "health_check: no metrics: " in done.stderr
 
 
 def test_an_unknown_check_names_the_known_ones(tmp_path: Path) -> None:

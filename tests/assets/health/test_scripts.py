@@ -82,10 +82,48 @@ def test_a_check_that_cannot_be_made_stops_no_job(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("body", "code", "told"),
+    [
+        ("echo Traceback >&2; exit 1", 0, "user.warning prolog: not checked: Traceback"),
+        ("exit 127", 0, "user.warning prolog: not checked: "),
+        ("exit 124", 1, "user.err prolog: ended with 124: "),
+    ],
+    ids=["the program broke", "no Python", "no end in time"],
+)
+def test_only_a_fault_or_a_check_without_end_sends_a_job_away(
+    tmp_path: Path, body: str, code: int, told: str
+) -> None:
+    node = ScriptNode(tmp_path)
+    (tmp_path / "node" / "bin" / "python3").write_text(f"#!/bin/bash\n{body}\n")
+    (tmp_path / "node" / "bin" / "python3").chmod(0o755)
+    assert node.run("prolog.sh").returncode == code
+    assert told in node.told("logger")[0]
+
+
 def test_the_health_program_drains_and_always_ends_well(tmp_path: Path) -> None:
     node = ScriptNode(tmp_path, fault("gpu-missing"))
     assert node.run("health_program.sh").returncode == 0
     assert len(node.told("scontrol update")) == 1
+
+
+def test_a_timer_may_hold_a_node_and_not_drain_it(tmp_path: Path) -> None:
+    node = ScriptNode(tmp_path, fault("gpu-missing"))
+    node.command(
+        "scontrol",
+        'case "$2 $3" in "show node") echo "NodeName=x State=IDLE" ;;\n'
+        '"show reservation") exit 1 ;; *) echo "scontrol $*" >>"$CALLS" ;; esac',
+    )
+    stand_in_root = node.environment["ROOT_DIR"]
+    node.environment.update(SLURMD_NODENAME="train-st-p5en-1", ROOT_DIR=str(tmp_path / "r"))
+    assert node.run("install_health.sh", str(node.expect), "hold").returncode == 0
+    unit = (tmp_path / "r/etc/systemd/system/trainshed-health.service").read_text()
+    assert f"ExecStart={HEALTH}/health_program.sh hold\n" in unit
+    node.environment["ROOT_DIR"] = stand_in_root
+    assert node.run("health_program.sh", "hold").returncode == 0
+    told = node.told("scontrol")
+    assert [each.split()[1] for each in told] == ["update", "create"]
+    assert "comment=trainshed: failed gpu_count [reboot] 7 of 8 GPUs" in told[0]
 
 
 @pytest.mark.parametrize("script", ["prolog.sh", "health_program.sh"])
@@ -146,9 +184,9 @@ def test_install_puts_the_prolog_where_parallelcluster_runs_it(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "usage: install_health.sh EXPECT_JSON [timer] [prolog.d]"),
+        ([], "usage: install_health.sh EXPECT_JSON [timer|hold] [prolog.d]"),
         (["/none.json"], "/none.json is not there"),
-        (["EXPECT", "cron"], "cron is neither timer nor prolog.d"),
+        (["EXPECT", "cron"], "cron is neither timer, hold nor prolog.d"),
     ],
     ids=["nothing", "no-document", "unknown-part"],
 )

@@ -13,9 +13,10 @@ from pathlib import Path
 from . import basic, deep, fast, metrics
 from .drain import DrainError, drain
 from .expectation import ExpectationError, load
-from .node import Node
+from .hold import hold
+from .node import Node, made
 from .probe import Probe
-from .results import FAIL, Result
+from .results import FAIL, UNMADE, Result
 
 LEVELS: dict[str, dict[str, Callable[[Node], Result]]] = {
     "fast": fast.CHECKS,
@@ -45,16 +46,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     for result in results:
         print(result.line() if options.json else result.sentence())
+    if options.drain or options.hold:
+        _drain(node, results, options)
+    if options.publish:
+        _publish(node, options.state)
+    if any(result.verdict == FAIL for result in results):
+        return 1
+    return 2 if any(result.evidence.startswith(UNMADE) for result in results) else 0
+
+
+def _drain(node: Node, results: list[Result], options: argparse.Namespace) -> None:
+    take = hold if options.hold else drain
     try:
-        if options.publish:
-            metrics.publish(node, options.state / "counters.json")
-        if options.drain:
-            why = drain(node.probe, options.node_name, results, joining=options.joining)
-            if why:
-                print(f"health_check: drained: {why}", file=sys.stderr)
-    except (DrainError, OSError) as error:
+        why = take(node.probe, options.node_name, results, joining=options.joining)
+    except DrainError as error:
         print(f"health_check: {error}", file=sys.stderr)
-    return 1 if any(result.verdict == FAIL for result in results) else 0
+        return
+    if why:
+        print(f"health_check: out of use: {why}", file=sys.stderr)
+
+
+def _publish(node: Node, state: Path) -> None:
+    try:
+        metrics.publish(node, state / "counters.json")
+    except Exception as error:  # The verdict stands, whatever becomes of its figures.
+        print(f"health_check: no metrics: {error!r}", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -68,6 +84,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", action="append", metavar="NAME", help="run this check alone")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each check")
     parser.add_argument("--drain", action="store_true", help="drain the node when a check fails")
+    parser.add_argument(
+        "--hold", action="store_true", help="reserve it, if it is a static one of ParallelCluster"
+    )
     parser.add_argument(
         "--joining", action="store_true", help="drain it also while Slurm has it as down"
     )
@@ -92,7 +111,7 @@ def _run(options: argparse.Namespace, node: Node) -> list[Result]:
     if options.level == "fast":
         return fast.run(node, names)
     basic.refuse_where_jobs_wait(options.level)
-    return [checks[name](node) for name in names]
+    return [made(name, checks[name], node) for name in names]
 
 
 def _acknowledge(state: Path) -> int:

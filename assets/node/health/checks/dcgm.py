@@ -11,15 +11,17 @@ from .results import FAIL, ISOLATE, MONITOR, RESET, WARN, Finding, Result, concl
 # dcgm_errors.h, dcgmErrorSeverity_t: 1 monitor, 2 isolate, 3 unknown, 4 triage, 5 config, 6 reset.
 # What DCGM would have triaged is not trained on; a setting of the node is no fault of a GPU.
 _SEVERITY = {
-    1: (WARN, MONITOR),
-    2: (FAIL, ISOLATE),
-    3: (FAIL, RESET),
-    4: (FAIL, ISOLATE),
-    5: (WARN, MONITOR),
-    6: (FAIL, RESET),
+    "1": (WARN, MONITOR),
+    "2": (FAIL, ISOLATE),
+    "3": (FAIL, RESET),
+    "4": (FAIL, ISOLATE),
+    "5": (WARN, MONITOR),
+    "6": (FAIL, RESET),
 }
 _ROOTS = ("DCGM Diagnostic", "DCGM GPU Diagnostic")
 _MEMORY_TEST = "memtest"
+# Beside them there are skip and not run.
+_RAN = ("pass", "fail", "warn")
 
 
 def judge(check: str, code: int | None, output: str, *, memory_test: bool = False) -> Result:
@@ -39,6 +41,10 @@ def judge(check: str, code: int | None, output: str, *, memory_test: bool = Fals
         return conclude(check, [warning(f"DCGM did not run: {said}")], "")
     findings = [finding for test in tests for finding in _findings(test)]
     names = [str(test.get("name", "?")) for test in tests if _ran(test)]
+    if not names:
+        findings.append(warning("no test of the diagnostic ran"))
+    elif code and not findings:
+        findings.append(warning(f"the diagnostic ended with {code}, and names no fault"))
     if memory_test and not any(_MEMORY_TEST in name.lower() for name in names):
         findings.append(warning("the memory test did not run"))
     return conclude(check, findings, f"{len(names)} tests passed: {', '.join(names)}")
@@ -50,27 +56,28 @@ def _tests(output: str) -> list[dict[str, Any]]:
         document = json.loads(output[start:]) if start >= 0 else {}
     except ValueError:
         return []
-    root: dict[str, Any] = next((document[name] for name in _ROOTS if name in document), {})
-    return [test for category in root.get("test_categories", []) for test in category["tests"]]
+    root = next((document[name] for name in _ROOTS if name in document), None) or {}
+    categories = root.get("test_categories") or []
+    return [test for category in categories for test in category.get("tests") or []]
 
 
 def _ran(test: dict[str, Any]) -> bool:
-    results = test.get("results", [])
-    return any(str(result.get("status", "")).lower() != "skip" for result in results)
+    results = test.get("results") or []
+    return any(str(result.get("status", "")).lower() in _RAN for result in results)
 
 
 def _findings(test: dict[str, Any]) -> Iterator[Finding]:
-    for result in test.get("results", []):
+    for result in test.get("results") or []:
         failed = str(result.get("status", "")).lower() == "fail"
         where = result.get("entity_id", result.get("gpu_id", result.get("gpu_ids", "")))
         at = f"{test.get('name')} on GPU {where}" if where != "" else str(test.get("name"))
         warnings = result.get("warnings") or []
         # Version 3 gives a text, later ones a list of objects or of texts.
         for item in warnings if isinstance(warnings, list) else [warnings]:
-            text = item.get("warning", "") if isinstance(item, dict) else str(item)
-            number = item.get("error_severity", 0) if isinstance(item, dict) else 0
+            text = str(item.get("warning", "")) if isinstance(item, dict) else str(item)
+            number = str(item.get("error_severity", "")) if isinstance(item, dict) else ""
             unsaid = (FAIL, RESET) if failed else (WARN, MONITOR)
-            verdict, severity = _SEVERITY.get(int(number), unsaid)
+            verdict, severity = _SEVERITY.get(number, unsaid)
             yield Finding(verdict, severity, f"{at}: {text.strip()[:160]}")
         if failed and not warnings:
             yield Finding(FAIL, RESET, f"{at}: failed")

@@ -50,8 +50,7 @@ def drain(probe: Probe, node_name: str, results: Sequence[Result], *, joining: b
     """
     if not failed(results):
         return ""
-    shown = probe.run("scontrol", "--oneliner", "show", "node", node_name, seconds=_SECONDS)
-    if shown.code == 0 and (_DRAINED if joining else _OUT_OF_USE).search(shown.out):
+    if out_of_use(probe, node_name, joining=joining):
         return ""
     why = reason(results)
     update = ("scontrol", "update", f"nodename={node_name}", "state=drain", f"reason={why}")
@@ -61,3 +60,9 @@ def drain(probe: Probe, node_name: str, results: Sequence[Result], *, joining: b
     if done.code is None:
         raise DrainError(f"{node_name} is not drained ({why}): scontrol gave no answer")
     return why
+
+
+def out_of_use(probe: Probe, node_name: str, *, joining: bool = False) -> bool:
+    """Tell whether a node is drained, or down and not joining; False where Slurm does not say."""
+    shown = probe.run("scontrol", "--oneliner", "show", "node", node_name, seconds=_SECONDS)
+    return shown.code == 0 and bool((_DRAINED if joining else _OUT_OF_USE).search(shown.out))

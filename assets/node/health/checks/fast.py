@@ -8,12 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 from . import efa, gpus, host, neuron, nvlink, xid
 from .expectation import Expectation
 from .gpu_report import Report
-from .node import Node
+from .node import Node, made
 from .probe import integer
 from .results import Result, conclude, warning
 
-_MOUNT_SECONDS = 5.0
+# For all of them. Whoever writes large checkpoints waits some seconds for a healthy file system.
+_MOUNTS_SECONDS = 30.0
 _SHORT_SECONDS = 3.0
+# As long as for the GPUs: what is slow on a node with all cores at work is not broken.
+_NVLINK_SECONDS = 8.0
 _NEURON_DIRECTORY = "/sys/devices/virtual/neuron_device"
 
 
@@ -38,7 +41,7 @@ def _driver(node: Node) -> Result:
 def _nvlink(node: Node) -> Result:
     if not node.expected.nvlinks:
         return nvlink.judge("", node.expected)
-    status = node.probe.run("nvidia-smi", "nvlink", "--status", seconds=_SHORT_SECONDS)
+    status = node.probe.run("nvidia-smi", "nvlink", "--status", seconds=_NVLINK_SECONDS)
     return nvlink.judge(status.text, node.expected)
 
 
@@ -54,8 +57,9 @@ def _efa(node: Node) -> Result:
 
 def _fsx(node: Node) -> Result:
     answers = {}
+    seconds = _MOUNTS_SECONDS / max(1, len(node.expected.mounts))
     for directory in node.expected.mounts:
-        said = node.probe.run("stat", "--file-system", directory, seconds=_MOUNT_SECONDS)
+        said = node.probe.run("stat", "--file-system", directory, seconds=seconds)
         answers[directory] = (said.code, said.text)
     return host.judge_mounts(node.probe.read("/proc/self/mounts"), answers, node.expected)
 
@@ -149,7 +153,7 @@ def run(node: Node, names: Sequence[str]) -> list[Result]:
     """
     beside = [name for name in names if name not in _BY_NVIDIA_SMI]
     with ThreadPoolExecutor(max_workers=len(beside) or 1) as pool:
-        waiting = {name: pool.submit(CHECKS[name], node) for name in beside}
-        done = {name: CHECKS[name](node) for name in names if name in _BY_NVIDIA_SMI}
+        waiting = {name: pool.submit(made, name, CHECKS[name], node) for name in beside}
+        done = {name: made(name, CHECKS[name], node) for name in names if name in _BY_NVIDIA_SMI}
     done.update({name: future.result() for name, future in waiting.items()})
     return [done[name] for name in names]

@@ -17,6 +17,7 @@ _EVENT, _VOLATILE = "clocks_event_reasons", "ecc_errors/volatile"
 _FIELDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "bus_id": ("pci.bus_id", ("pci/pci_bus_id",)),
     "name": ("name", ("product_name",)),
+    "mig": ("mig.mode.current", ("mig_mode/current_mig",)),
     "memory": ("memory.total", ("fb_memory_usage/total",)),
     "ecc_mode": ("ecc.mode.current", ("ecc_mode/current_ecc",)),
     "uncorrected": (
@@ -83,7 +84,13 @@ REPORT = ("nvidia-smi", "-q", "-x")
 UNKNOWN_FIELD = "is not a valid field to query"
 """What an older driver says to the query."""
 
-_NOTHING = re.compile(r"^\[?(N/A|Not Supported|Unknown Error|GPU is lost|Not Found)\]?$")
+_NOTHING = re.compile(
+    r"^\[?(N/A|Not Supported|Not Found|Insufficient Permissions|.*deprecated.*|.*requires reset"
+    r"|Unknown Error|GPU is lost)\]?$"
+)
+# What stands in the place of a value that a GPU cannot give any more.
+_LOST = re.compile(r"^\[?(GPU requires reset|Unknown Error|GPU is lost)\]?$")
+_ALWAYS = ("name", "memory", "ecc_mode", "uncorrected", "remap_failed")
 
 
 class Gpu:
@@ -106,6 +113,12 @@ class Gpu:
         """Return a value without its unit; 0 when there is none."""
         match = re.match(r"-?\d+(\.\d+)?", self.text(name))
         return float(match[0]) if match else 0.0
+
+    @property
+    def silence(self) -> str:
+        """What it says in the place of a value that a GPU always gives; empty when it is well."""
+        values = (self._values.get(name, "").strip() for name in _ALWAYS)
+        return next((match[1] for value in values if (match := _LOST.match(value))), "")
 
     @property
     def uncorrected(self) -> int:

@@ -18,7 +18,9 @@ _BROKEN = (
     (r"Unable to determine the device handle for (GPU[^\n]*)", "a GPU does not answer"),
     (r"GPU is lost", "a GPU is lost"),
 )
-_LEAST_MEMORY = 0.95
+# T4 has 15,360 of the 16,384 MiB that EC2 tells (15,109 before R535); a lost stack of memory costs
+# an eighth.
+_LEAST_MEMORY = 0.9
 
 
 def judge_driver(
@@ -51,6 +53,10 @@ def judge_driver(
         findings.append(failure(REBOOT, f"nvidia-smi ends with {code}: {said}"))
     elif expected.driver and report.driver != expected.driver:
         findings.append(warning(f"driver {report.driver}, not {expected.driver}"))
+    for gpu in report.gpus if report else ():
+        if gpu.silence:
+            severity = RESET if "reset" in gpu.silence else REBOOT
+            findings.append(failure(severity, f"{gpu.bus_id} says nothing but: {gpu.silence}"))
     return conclude("driver", findings, f"driver {report.driver if report else '?'}")
 
 
@@ -63,6 +69,11 @@ def judge_count(report: Report, expected: Expectation) -> Result:
         # NVIDIA's order for it: reset, reboot, service (Health Validation, "Node Checks").
         findings.append(failure(REBOOT, text))
     for gpu in report.gpus:
+        if gpu.text("mig") == "Enabled":
+            # It does not outlive a reboot, from Hopper on (MIG user guide, read 2026-11-30).
+            findings.append(failure(REBOOT, f"{gpu.bus_id} is cut in parts: MIG is on"))
+        if gpu.silence:
+            continue  # no proof of another GPU; the driver's check has it
         name = gpu.text("name")
         memory = gpu.number("memory")
         if expected.gpu_name and expected.gpu_name not in name.lower().replace(" ", ""):
@@ -145,6 +156,8 @@ def _each(
 def _memory_findings(gpu: Gpu) -> Iterator[Finding]:
     if gpu.text("ecc_mode") == "Disabled":
         yield failure(REBOOT, "ECC is off")
+    elif not gpu.text("ecc_mode") and not gpu.silence:
+        yield warning("nvidia-smi tells nothing of memory errors")
     if gpu.uncorrected:
         yield failure(RESET, f"{gpu.uncorrected} uncorrected ECC errors")
     if gpu.text("sram_worn") == "Yes":

@@ -13,6 +13,8 @@ INSTANCE_STORE = "Amazon EC2 NVMe Instance Storage"
 """Model of an instance store disk; that of an EBS volume is ``Amazon Elastic Block Store``."""
 
 _LEAST_MEMORY = 0.95
+# What the kernel takes of a small instance is more than 5 %: 300 MiB of 4 GiB.
+_KERNEL_MIB = 1024
 _SECONDS_OFF_TO_WARN = 0.1
 # munge, with which Slurm signs every message, refuses what is five minutes off.
 _SECONDS_OFF_TO_FAIL = 60.0
@@ -97,7 +99,8 @@ def judge_memory(meminfo: str, uncorrected: Mapping[str, int], expected: Expecta
     match = re.search(r"^MemTotal:\s+(\d+) kB", meminfo, re.MULTILINE)
     total_mib = int(match[1]) // 1024 if match else 0
     findings = []
-    if total_mib < expected.memory_mib * _LEAST_MEMORY:
+    least = min(expected.memory_mib * _LEAST_MEMORY, expected.memory_mib - _KERNEL_MIB)
+    if total_mib < least:
         findings.append(failure(ISOLATE, f"{total_mib} of {expected.memory_mib} MiB of memory"))
     for controller, count in uncorrected.items():
         if count:
@@ -115,7 +118,7 @@ def judge_locked_memory(limits: str, expected: Expectation) -> Result:
     match = re.search(r"^Max locked memory\s+(\S+)", limits, re.MULTILINE)
     limit = match[1] if match else "unlimited"
     findings = []
-    if expected.efa_interfaces and limit != "unlimited" and int(limit) < _LOCKED_GIB * 2**30:
+    if expected.efa_interfaces and limit.isdigit() and int(limit) < _LOCKED_GIB * 2**30:
         text = f"jobs may lock {int(limit) // 1024} KiB; EFA wants LimitMEMLOCK=infinity on slurmd"
         findings.append(warning(text))
     return conclude("locked_memory", findings, f"jobs may lock {limit}")

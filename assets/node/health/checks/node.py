@@ -10,13 +10,15 @@ from functools import cached_property
 from . import efa, gpu_report, xid
 from .expectation import Expectation
 from .probe import Probe, Said, integer
+from .results import UNMADE, Result, conclude, warning
 
 EFA_TRIES, EFA_SECONDS_BETWEEN = 4, 5.0
 """p5en shows some EFA devices up to 15 s late (awsome-distributed-ai, ``2-efa-enumeration.sh``)."""
 
 _AMAZON = "0x1d0f"
 _EFA_DIRECTORY = "/sys/class/infiniband"
-_SMI_SECONDS = 8.0
+# A node with all cores at work, or whose driver sets eight GPUs up first, takes some seconds.
+_SMI_SECONDS = 15.0
 _LOG_SECONDS = 5.0
 
 
@@ -98,6 +100,14 @@ class Node:
             for counter in efa.BAD_COUNTERS
         }
         return efa.Device(name, self.probe.read(f"{port}/state").strip(), counters)
+
+
+def made(name: str, check: Callable[[Node], Result], node: Node) -> Result:
+    """Return the result of a check; one that nobody foresaw what it read says so itself."""
+    try:
+        return check(node)
+    except Exception as error:  # Whatever it was, it must not take the other checks with it.
+        return conclude(name, [warning(f"{UNMADE}{error!r}")], "")
 
 
 def slurm_context(environment: dict[str, str] | None = None) -> str:

@@ -14,6 +14,9 @@ MONITOR, RESET, REBOOT, ISOLATE = "monitor", "reset", "reboot", "isolate"
 SEVERITIES = (MONITOR, RESET, REBOOT, ISOLATE)
 """What mends it: nothing yet, a reset of the GPU, a reboot, another instance."""
 
+UNMADE = "the check could not be made: "
+"""Begins the evidence of a check that broke: nothing is said of the node, good or bad."""
+
 _LONGEST_EVIDENCE = 400
 
 

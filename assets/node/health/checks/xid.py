@@ -46,6 +46,7 @@ TABLE: dict[int, Xid] = {
     46: Xid(HARDWARE, RESET, "RESET_GPU", "GPU stopped processing"),
     48: Xid(HARDWARE, RESET, "WORKFLOW_XID_48", "double-bit ECC error"),
     54: Xid(HARDWARE, ISOLATE, "CHECK_MECHANICALS", "auxiliary power is not connected"),
+    62: Xid(HARDWARE, RESET, "RESET_GPU", "micro-controller halted"),
     63: Xid(INFORMATION, MONITOR, "IGNORE", "a row of memory will be remapped at the next reset"),
     64: Xid(HARDWARE, ISOLATE, "RESET_GPU, CONTACT_SUPPORT", "a row of memory was not remapped"),
     74: Xid(HARDWARE, REBOOT, "WORKFLOW_NVLINK_ERR", "NVLink error"),
@@ -72,6 +73,19 @@ TABLE: dict[int, Xid] = {
     165: Xid(INFORMATION, MONITOR, "PSHC_ZERO_LIFETIME", "power smoothing, no lifetime left"),
     168: Xid(HARDWARE, REBOOT, "BOOT_REATTEMPT_OR_ENABLE_ECC", "GPU memory is protected"),
     **dict.fromkeys(
+        # Engines for copies, video, images and optical flow; and what a program gives them.
+        (60, *range(68, 73), *range(75, 78), 80, *range(82, 87), 88, 89, *range(96, 106)),
+        Xid(APPLICATION, MONITOR, "RESTART_APP", "engine error of one program"),
+    ),
+    **dict.fromkeys(
+        (*range(127, 136), 139),
+        Xid(APPLICATION, MONITOR, "RESTART_APP", "engine error of one program"),
+    ),
+    **dict.fromkeys(
+        (66, 67, 93, 106, 107, 108, 137, 141, 157, 160, 161),
+        Xid(INFORMATION, MONITOR, "IGNORE", "nothing to do now"),
+    ),
+    **dict.fromkeys(
         # NVLink 5 of Blackwell. The code alone does not say whether the link recovers.
         range(144, 151),
         Xid(INFORMATION, MONITOR, "WORKFLOW_NVLINK5_ERR", "NVLink 5 error"),
@@ -81,7 +95,10 @@ TABLE: dict[int, Xid] = {
 
 _RECOVERY = 154
 _XID = re.compile(r"NVRM: Xid \((?:PCI:)?([^)]+)\): (\d+)(?:, *(.*))?")
-_SXID = re.compile(r"nvidia-nvswitch\S*: SXid \((?:PCI:)?([^)]+)\): (\d+), *(.*)")
+# The lines with severity and data that follow each SXid say nothing of their own.
+_SXID = re.compile(
+    r"nvidia-nvswitch\S*:? SXid \((?:PCI:)?([^)]+)\): (\d+),(?! *(?:Severity \d|Data \{)) *(.*)"
+)
 _SECONDS = re.compile(r"^\s*\[\s*(\d+\.\d+)\]|^(\d+\.\d+) ")
 
 

@@ -1,0 +1,87 @@
+"""How a static node of ParallelCluster is kept from jobs, so that it is not replaced at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from assets.node.health.checks.hold import hold
+from assets.node.health.checks.probe import Said
+from assets.node.health.checks.results import Result
+from assets.node.keeper.recovery import words
+from tests.fixtures.health.node import SaidNode
+
+GOOD = Result("ecc", "ok", "monitor", "fine")
+LOST = Result("gpu_count", "fail", "reboot", '7 of 8 GPUs, at="00:53"')
+NODE = "train-st-p5en-1"
+
+
+def slurm(state: str = "IDLE+CLOUD", reserved: int = 1, create: int = 0) -> SaidNode:
+    """Return a node whose Slurm has it in a state, perhaps with a reservation."""
+    probe = SaidNode()
+    probe._commands.update(
+        {
+            "scontrol --oneliner show node": Said(0, f"NodeName={NODE} State={state} X=1\n", ""),
+            "scontrol --oneliner show reservation": Said(reserved, "", ""),
+            "scontrol update": Said(0, "", ""),
+            "scontrol create": Said(create, "", "Requested nodes are busy"),
+        }
+    )
+    return probe
+
+
+def told(probe: SaidNode) -> list[str]:
+    """Return what Slurm was told to change."""
+    return [line for line in probe.ran if " show " not in line]
+
+
+def test_a_failed_check_reserves_the_node_after_its_comment_says_why() -> None:
+    probe = slurm()
+    assert hold(probe, NODE, [GOOD, LOST]).startswith("health: gpu_count [reboot] 7 of 8 GPUs")
+    comment, reservation = told(probe)
+    assert comment == (
+        f"scontrol update nodename={NODE} "
+        "comment=trainshed: failed gpu_count [reboot] 7 of 8 GPUs, at 00:53"
+    )
+    assert reservation == (
+        f"scontrol create reservationname=trainshed-mend-{NODE} nodes={NODE} users=root "
+        "starttime=now duration=UNLIMITED flags=MAINT,IGNORE_JOBS"
+    )
+    found = words.fault(comment.partition("comment=")[2])
+    assert found == words.Fault("gpu_count", "reboot", "7 of 8 GPUs, at 00:53")
+
+
+@pytest.mark.parametrize(
+    ("probe", "results", "joining"),
+    [
+        (slurm(), [GOOD], False),
+        (slurm(reserved=0), [LOST], False),
+        (slurm("IDLE+CLOUD+DRAIN"), [LOST], False),
+        (slurm("DOWN+CLOUD"), [LOST], False),
+        (slurm("DOWN+CLOUD+DRAIN"), [LOST], True),
+    ],
+    ids=["well", "held", "drained", "down", "joins drained"],
+)
+def test_a_node_that_is_well_or_out_of_use_keeps_what_it_has(
+    probe: SaidNode, results: list[Result], joining: bool
+) -> None:
+    assert hold(probe, NODE, results, joining=joining) == ""
+    assert told(probe) == []
+
+
+def test_a_node_that_joins_is_held_while_it_is_down() -> None:
+    probe = slurm("DOWN+CLOUD")
+    assert hold(probe, NODE, [LOST], joining=True)
+    assert "scontrol create" in told(probe)[1]
+
+
+def test_a_node_that_cannot_be_reserved_is_drained() -> None:
+    probe = slurm(create=1)
+    assert hold(probe, NODE, [LOST])
+    assert told(probe)[-1].startswith(f"scontrol update nodename={NODE} state=drain reason=health:")
+
+
+def test_a_node_that_starts_for_a_job_is_drained_and_not_held() -> None:
+    probe = slurm()
+    assert hold(probe, "train-dy-p5en-1", [LOST])
+    (drained,) = told(probe)
+    assert "state=drain" in drained
