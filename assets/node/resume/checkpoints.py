@@ -46,18 +46,34 @@ def candidates(directory: Path) -> list[Path]:
     """
     try:
         found = [path for path in directory.iterdir() if _named(path)]
-        return sorted(found, key=_age, reverse=True)
     except FileNotFoundError:
         return []
+    # A link to what was rotated away, or what is removed just now, hides none of the others.
+    aged = [(age, path) for path in found if (age := _age(path)) is not None]
+    return [path for _, path in sorted(aged, reverse=True)]
 
 
 def _named(path: Path) -> bool:
     return not path.name.startswith(".") and not path.name.endswith(_UNFINISHED)
 
 
-def _age(path: Path) -> tuple[int, float, str]:
+def _age(path: Path) -> tuple[int, float, str] | None:
     numbers = re.findall(r"\d+", path.name)
-    return (int(numbers[-1]) if numbers else -1, path.stat().st_mtime, path.name)
+    try:
+        return (int(numbers[-1]) if numbers else -1, path.stat().st_mtime, path.name)
+    except OSError:
+        return None
+
+
+def progress(path: Path | None) -> tuple[int, float]:
+    """Return how far a checkpoint is: its step, or its time where the name has none.
+
+    The same step once more is no further, whenever it was written.
+    """
+    age = _age(path) if path else None
+    if age is None:
+        return (-2, 0.0)
+    return (age[0], age[1] if age[0] < 0 else 0.0)
 
 
 def newest(directory: Path) -> tuple[Path | None, list[Checkpoint]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .checkpoints import newest, seal
 from .job import Diary, Job
-from .step import Plan, Runner
+from .step import SETTLE_SECONDS, Plan, Runner
 
 RECORDS = Path("/etc/trainshed/records")
 """Names the folder of the fleet's records."""
@@ -38,7 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not command:
         print("trainshed-resume: name the command after --", file=sys.stderr)
         return 2
-    plan = Plan(command, options.checkpoints, options.retries, _SIGNALS[options.forward])
+    forward = _SIGNALS[options.forward]
+    plan = Plan(command, options.checkpoints, options.retries, forward, options.settle)
     job = Job(os.environ)
     return Runner(plan, job, Diary(_records(), job.id)).run()
 
@@ -64,6 +65,14 @@ def _parser() -> argparse.ArgumentParser:
         default="USR1",
         help="signal that asks the step for a checkpoint (USR1); none for torchrun, which dies of "
         "it: look for $TRAINSHED_STOP_FILE then",
+    )
+    run.add_argument(
+        "--settle",
+        type=float,
+        default=SETTLE_SECONDS,
+        metavar="SECONDS",
+        help="how long the checks of nodes have after a first failure, before it starts again "
+        f"({SETTLE_SECONDS})",
     )
     run.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND")
     new = verbs.add_parser("newest", help="print the newest complete checkpoint of a folder")

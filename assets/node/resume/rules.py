@@ -51,6 +51,12 @@ def next_step(ended: Ended) -> tuple[str, str]:
     return AGAIN, f"failure {ended.failures} of {ended.retries} without a new checkpoint"
 
 
-def failures_now(before: int, checkpoint_then: str, checkpoint_now: str) -> int:
-    """Return the failures that count after another one: a new checkpoint forgives the earlier."""
-    return 1 if checkpoint_now != checkpoint_then else before + 1
+def failures_now(before: int, best: tuple[int, float], now: tuple[int, float]) -> int:
+    """Return the failures that count after another one: progress forgives the earlier.
+
+    Args:
+        before: Failures that counted before.
+        best: The furthest that the job's checkpoints have been.
+        now: How far they are. One that was removed, or torn, is no progress.
+    """
+    return 1 if now > best else before + 1

@@ -9,17 +9,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
-from .checkpoints import newest
+from .checkpoints import newest, progress
 from .job import Diary, Job
 from .rules import AGAIN, REQUEUE, Ended, failures_now, next_step
 
 STATE = ".trainshed-resume.json"
 PLACE = "{checkpoint}"
 _REQUEUED_SECONDS = 120
+SETTLE_SECONDS = 75
+"""Slurm's HealthCheckProgram runs each 65 s: in this time it has drained a node that is broken."""
+_POLL_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,14 @@ class Plan:
         checkpoints: Folder of the checkpoints, on shared storage.
         retries: Failures that are forgiven without a new checkpoint between them.
         forward: Signal that the step gets when a checkpoint is asked for; None: only the stop file.
+        settle_seconds: How long the checks of nodes have after a first failure.
     """
 
     command: Sequence[str]
     checkpoints: Path
     retries: int = 3
     forward: signal.Signals | None = signal.SIGUSR1
+    settle_seconds: float = SETTLE_SECONDS
 
 
 class Runner:
@@ -66,7 +71,10 @@ class Runner:
         while True:
             start = self._newest()
             code = self._once(start)
-            decision, why = next_step(self._ended(code, start))
+            ended = self._ended(code, start)
+            decision, why = next_step(ended)
+            if decision == AGAIN and ended.failures == 1:
+                decision, why = next_step(self._settled(ended))
             self._tell(decision, why, code=code)
             if decision == AGAIN:
                 continue
@@ -121,12 +129,29 @@ class Runner:
             code=code,
             asked_to_save=signal.SIGUSR1 in self._asked,
             asked_to_end=signal.SIGTERM in self._asked,
-            job_runs=shown.get("JobState", "RUNNING") == "RUNNING",
+            job_runs=self._runs(shown),
             may_requeue=shown.get("Requeue") == "1",
             bad_nodes=self._job.bad_nodes() if code else (),
             failures=failures,
             retries=self._plan.retries,
         )
+
+    def _settled(self, ended: Ended) -> Ended:
+        """Give the checks of the nodes their time, so that no retry is lost on a broken one."""
+        end = time.monotonic() + (self._plan.settle_seconds if self._job.id else 0)
+        while not self._asked and not ended.bad_nodes and time.monotonic() < end:
+            time.sleep(min(_POLL_SECONDS, max(0.0, end - time.monotonic())))
+            ended = replace(ended, bad_nodes=self._job.bad_nodes())
+        return replace(
+            ended,
+            asked_to_save=signal.SIGUSR1 in self._asked,
+            asked_to_end=signal.SIGTERM in self._asked,
+            job_runs=self._runs(self._job.shown()) if self._asked else ended.job_runs,
+        )
+
+    @staticmethod
+    def _runs(shown: dict[str, str]) -> bool:
+        return shown.get("JobState", "RUNNING") == "RUNNING"
 
     def _count(self, start: Path | None, now: Path | None) -> int:
         """Return the failures since the last new checkpoint; they are kept across a requeue."""
@@ -134,12 +159,13 @@ class Runner:
             known = json.loads(self._state.read_text())
             same = known["job"] == self._job.id
             before = int(known["failures"]) if same else 0
-            then = str(known["checkpoint"]) if same else ""
+            step, saved_at = known["furthest"] if same else progress(start)
+            best = (int(step), float(saved_at))
         except (OSError, ValueError, KeyError, TypeError):
-            before, then = 0, ""
-        name = now.name if now else ""
-        failures = failures_now(before, then or (start.name if start else ""), name)
-        state = {"job": self._job.id, "failures": failures, "checkpoint": name}
+            before, best = 0, progress(start)
+        here = progress(now)
+        failures = failures_now(before, best, here)
+        state = {"job": self._job.id, "failures": failures, "furthest": max(best, here)}
         new = self._state.with_name(f"{STATE}.new")
         new.write_text(json.dumps(state) + "\n")
         new.replace(self._state)

@@ -56,11 +56,11 @@ def needed_bytes(content: bytes) -> dict[str, int]:
     """
     try:
         # The reader makes stand-ins only; nothing that the pickle names is imported or called.
-        metadata = _Reader(io.BytesIO(content)).load()
+        stored = list(_stored(_Reader(io.BytesIO(content)).load()))
     except Exception as error:  # A torn pickle fails in any way there is.
         raise ValueError(f".metadata cannot be read: {error!r}") from error
     sizes: dict[str, int] = {}
-    for path, end in _stored(metadata):
+    for path, end in stored:
         sizes[path] = max(sizes.get(path, 0), end)
     if not sizes:
         raise ValueError(".metadata names no file")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import sys
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from types import ModuleType
 import pytest
 
 from assets.node.resume import checkpoints
-from assets.node.resume.checkpoints import candidates, fault_of, newest, seal
+from assets.node.resume.checkpoints import candidates, fault_of, newest, progress, seal
 from assets.node.resume.torch_metadata import needed_bytes
 
 
@@ -80,6 +81,25 @@ def test_the_newest_is_told_by_its_step_and_not_by_its_name(tmp_path: Path) -> N
     for name in ("step-9", "step-10", "final"):
         sealed(tmp_path, name)
     assert [path.name for path in candidates(tmp_path)] == ["step-10", "step-9", "final"]
+
+
+@pytest.mark.parametrize("target", ["step-9", "latest"], ids=["rotated away", "to itself"])
+def test_a_dead_link_hides_no_checkpoint(tmp_path: Path, target: str) -> None:
+    """The training began anew from step 0: a link was taken for a folder that is not there."""
+    good = sealed(tmp_path, "step-8")
+    (tmp_path / "latest").symlink_to(tmp_path / target)
+    assert newest(tmp_path) == (good, [])
+
+
+def test_how_far_a_checkpoint_is_depends_on_its_step_and_else_on_its_time(tmp_path: Path) -> None:
+    first, second, last = (sealed(tmp_path, name) for name in ("step-1", "step-2", "last"))
+    assert progress(None) < progress(last) < progress(first) < progress(second)
+    before = progress(first), progress(last)
+    for path in (first, last):
+        os.utime(path, (2e9, 2e9))
+    assert progress(first) == before[0]
+    assert progress(last) > before[1]
+    assert progress(tmp_path / "gone-3") == progress(None)
 
 
 def test_what_is_being_written_is_no_checkpoint(tmp_path: Path) -> None:

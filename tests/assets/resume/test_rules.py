@@ -60,10 +60,17 @@ def test_what_is_next(ended: Ended, decision: str, why: str) -> None:
 
 @pytest.mark.parametrize(
     ("before", "then", "now", "count"),
-    [(0, "", "", 1), (2, "step-1", "step-1", 3), (3, "step-1", "step-2", 1)],
-    ids=["first", "no progress", "progress"],
+    [
+        (0, (-2, 0), (-2, 0), 1),
+        (2, (1, 0), (1, 0), 3),
+        (3, (1, 0), (2, 0), 1),
+        (3, (2, 0), (1, 0), 4),
+        (3, (2, 0), (-2, 0), 4),
+        (3, (-1, 50), (-1, 60), 1),
+    ],
+    ids=["first", "no progress", "progress", "back", "gone", "written anew"],
 )
-def test_a_new_checkpoint_forgives_earlier_failures(
-    before: int, then: str, now: str, count: int
+def test_progress_forgives_earlier_failures(
+    before: int, then: tuple[int, float], now: tuple[int, float], count: int
 ) -> None:
     assert failures_now(before, then, now) == count

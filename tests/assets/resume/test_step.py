@@ -45,7 +45,7 @@ class Around:
 
     def start(self, script: str, *options: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-S", "-E", str(RESUME), "run"]
-        command += ["--checkpoints", str(self.checkpoints), *options]
+        command += ["--checkpoints", str(self.checkpoints), "--settle", "0", *options]
         step = ["bash", "-c", script, "step", "--from={checkpoint}"]
         process = subprocess.Popen(
             [*command, "--", *step],
@@ -86,6 +86,35 @@ def test_failures_without_progress_use_up_the_budget(around: Around) -> None:
     code, out, err = around.run("echo tried; exit 9", "--retries", "2")
     assert (code, out.count("tried")) == (9, 3)
     assert "end why=3 failures without a new checkpoint between them" in err
+
+
+def test_a_checkpoint_that_goes_back_and_forth_renews_no_budget(around: Around) -> None:
+    """Each attempt tore the newest and wrote it again: it would have gone on for ever."""
+    (around.checkpoints / "step-1").mkdir(parents=True)
+    (around.checkpoints / "step-1" / ".complete").touch()
+    torn = "if [ -e ckpt/step-2 ]; then rm -r ckpt/step-2; exit 9; fi"
+    code, _, err = around.run(f"{torn}; n=2; {SAVES}; exit 9", "--retries", "2")
+    assert (code, err.count("resume: start")) == (9, 3)
+    assert "end why=3 failures without a new checkpoint between them" in err
+
+
+def test_a_node_that_is_drained_soon_after_the_step_has_failed_is_left(around: Around) -> None:
+    """A lost GPU failed each retry within seconds, before the check of a minute had seen it."""
+    sinfo = around.folder / "bin" / "sinfo"
+    sinfo.write_text('#!/bin/bash\n[ -e asked ] && echo "b drained"; touch asked\n')
+    _, out, err = around.run("echo tried; exit 9", "--settle", "60")
+    assert around.requeued() and "requeue why=b left service" in err
+    assert out.count("tried") == 1
+
+
+def test_a_signal_ends_the_wait_for_the_checks(around: Around) -> None:
+    process = around.start("touch failed; exit 9", "--settle", "600")
+    wait_until((around.folder / "failed").exists, "the failure")
+    wait_until(lambda: (around.checkpoints / ".trainshed-resume.json").exists(), "the count")
+    process.send_signal(signal.SIGUSR1)
+    wait_until(around.requeued, "the requeue")
+    process.kill()
+    process.communicate()
 
 
 def test_progress_renews_the_budget(around: Around) -> None:

@@ -46,6 +46,17 @@ def test_it_starts_as_many_workers_as_the_node_has_gpus(
     assert words[-4:] == ["train.py", "--lr", "1e-4", "--resume={checkpoint}"]
 
 
+def test_each_task_of_an_array_has_checkpoints_of_its_own(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    task = {**environment, "SLURM_ARRAY_TASK_ID": "3"}
+    command = ["bash", str(TEMPLATE), "train.py"]
+    done = subprocess.run(
+        command, env=task, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[2] == f"{tmp_path}/checkpoints/qwen-3"
+
+
 @pytest.mark.parametrize("setting", ["FI_PROVIDER", "NCCL_SOCKET_IFNAME", "NCCL_P2P_DISABLE"])
 def test_settings_of_an_instance_type_are_not_in_it(setting: str) -> None:
     assert setting not in TEMPLATE.read_text()
