@@ -51,6 +51,21 @@ TABLE = {
         [note(2, "start"), note(11.5, "passed over", 11)],
         Goodput(72, 0, 8),
     ),
+    "node died, and the next attempt tells what was saved": (
+        attempt("NODE_FAIL"),
+        [note(2, "start"), note(12.2, "start", 11)],
+        Goodput(72, 0, 8),
+    ),
+    "a checkpoint of the next attempt saves nothing of this one": (
+        attempt("NODE_FAIL"),
+        [note(2, "start"), note(12.2, "start"), note(15, "end", 15)],
+        Goodput(0, 0, 80),
+    ),
+    "noted a second after Slurm's end": (
+        attempt("COMPLETED", 2, 2.5),
+        [note(2, "start"), note(2.5 + 1 / HOUR, "again")],
+        Goodput(0, 0, 4),
+    ),
     "left with a checkpoint at the end of a block": (
         attempt("REQUEUED"),
         [note(2, "start"), note(12, "requeue", 12)],

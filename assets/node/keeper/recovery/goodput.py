@@ -116,10 +116,12 @@ def of_attempt(attempt: Attempt, diary: Sequence[Entry], since: float, until: fl
     mine = sorted((e for e in diary if attempt.start <= e.at <= end + 1), key=lambda e: e.at)
     spans = _failed_steps(mine, attempt.start)
     if attempt.state not in _KEPT:
-        saved = [e.saved_at for e in mine if attempt.start <= e.saved_at <= end]
+        # Whoever died with its node notes nothing more: the next attempt tells what was saved.
+        saved = [e.saved_at for e in diary if attempt.start <= e.saved_at <= end]
         spans.append((max([attempt.start, *saved]), end))
-    lost = sum(_within(first, last, since, until) for first, last in _joined(spans))
-    return _hours(_within(attempt.start, end, since, until) - lost, waiting, lost, attempt.gpus)
+    spent = _within(attempt.start, end, since, until)
+    lost = sum(_within(first, min(last, end), since, until) for first, last in _joined(spans))
+    return _hours(spent - lost, waiting, lost, attempt.gpus)
 
 
 def _failed_steps(diary: Sequence[Entry], start: float) -> list[tuple[float, float]]:
