@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from .ends import warnings
+from .ends import GONE, warnings
 from .view import Group, Instance, Member
 
 T = TypeVar("T")
@@ -124,7 +124,16 @@ class Aws:
     def block_ends(self, reservations: Iterable[str]) -> dict[str, datetime]:
         """Return when Capacity Blocks end, as EC2 has it, by their id."""
         ids = sorted(reservations)
+        try:
+            return self._block_ends(ids)
+        except AwsError as error:
+            if GONE not in str(error):
+                raise
+        if len(ids) == 1:
+            return {}
+        return {id: end for each in ids for id, end in self.block_ends([each]).items()}
 
+    def _block_ends(self, ids: list[str]) -> dict[str, datetime]:
         def read() -> dict[str, datetime]:
             pages = self._ec2.get_paginator("describe_capacity_reservations")
             return {

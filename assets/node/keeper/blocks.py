@@ -21,7 +21,7 @@ from typing import Any
 
 from .document import GRACE
 from .document import time as read_time
-from .ends import Ends, warnings
+from .ends import GONE, Ends, warnings
 from .jobs import Jobs
 from .recovery.act import Tell
 from .recovery.loop import DOCUMENT, teller
@@ -95,25 +95,30 @@ class Aws:
         """Return when Capacity Blocks end, as EC2 has it; None without an answer."""
         shown = "CapacityReservations[].[CapacityReservationId,EndDate]"
         ids = ("--capacity-reservation-ids", *sorted(blocks))
-        said = self._ask("ec2", "describe-capacity-reservations", shown, *ids)
-        if said is None:
-            return None
+        try:
+            said = self._said("ec2", "describe-capacity-reservations", shown, *ids)
+        except (SlurmError, ValueError) as error:
+            if GONE not in str(error):
+                say("cannot ask AWS", what="ends of blocks", reason=str(error))
+                return None
+            one = (self.ends(frozenset({id})) for id in sorted(blocks) if len(blocks) > 1)
+            return {id: end for found in one for id, end in (found or {}).items()}
         return {id: end for id, text in said if (end := read_time(text)) is not None}
 
     def warnings(self, blocks: frozenset[str]) -> dict[str, datetime] | None:
         """Return when EC2 first warned that it takes blocks away; None without an answer."""
         names = [f"/trainshed/{self._cluster}/blocks/{id}" for id in sorted(blocks)]
-        said = self._ask("ssm", "get-parameters", "Parameters[].[Name,Value]", "--names", *names)
-        return None if said is None else warnings(dict(said))
-
-    def _ask(self, service: str, what: str, shown: str, *more: str) -> list[list[str]] | None:
-        command = ("aws", service, what, "--region", self._region, "--output", "json")
+        shown = "Parameters[].[Name,Value]"
         try:
-            said: list[list[str]] = json.loads(self._run((*command, "--query", shown, *more), ""))
-            return said
+            return warnings(dict(self._said("ssm", "get-parameters", shown, "--names", *names)))
         except (SlurmError, ValueError) as error:
-            say("cannot ask AWS", what=what, reason=str(error))
+            say("cannot ask AWS", what="warnings", reason=str(error))
             return None
+
+    def _said(self, service: str, what: str, shown: str, *more: str) -> list[list[str]]:
+        command = ("aws", service, what, "--region", self._region, "--output", "json")
+        said: list[list[str]] = json.loads(self._run((*command, "--query", shown, *more), ""))
+        return said
 
 
 class Slurm(RecoverySlurm):
@@ -134,11 +139,15 @@ class Slurm(RecoverySlurm):
 
     def move_waiting(self, queue: str, then: str) -> None:
         """Let the jobs that wait in a queue wait in another."""
-        shown = ("squeue", "--all", "--noheader", f"--partition={queue}", "-t", "PD", "-o", "%i %P")
+        # %A, a number that scontrol takes for all tasks of an array; %i says 7_[1-9%2].
+        shown = ("squeue", "--all", "--noheader", f"--partition={queue}", "-t", "PD", "-o", "%A %P")
         for line in self._run(shown, "").splitlines():
             job, partitions = line.split()
             others = [name for name in partitions.split(",") if name not in (queue, then)]
-            self._update_job(job, f"partition={','.join([*others, then])}")
+            try:
+                self._update_job(job, f"partition={','.join([*others, then])}")
+            except SlurmError as error:
+                say("did not succeed", action="move", subject=job, reason=str(error))
 
 
 class Blocks:
@@ -174,14 +183,21 @@ class Blocks:
         try:
             now, reserved = self._now(), self._slurm.left()
             for block in self._blocks():
-                if now >= block.drain_from:
-                    self._leave(now, block, block.reservation in reserved)
-                elif block.reservation in reserved:
-                    self._slurm.unreserve(block.reservation)
-                    say("in use again", queue=block.queue)
+                self._one(now, block, block.reservation in reserved)
             self._jobs.look_after(now)
         except (SlurmError, ValueError, OSError) as error:
             say("cannot look", reason=str(error))
+
+    def _one(self, now: datetime, block: Block, reserved: bool) -> None:
+        """Do what is due for a block; what Slurm refuses keeps no other from its end."""
+        try:
+            if now >= block.drain_from:
+                self._leave(now, block, reserved)
+            elif reserved:
+                self._slurm.unreserve(block.reservation)
+                say("in use again", queue=block.queue)
+        except SlurmError as error:
+            say("did not succeed", queue=block.queue, reason=str(error))
 
     def _blocks(self) -> list[Block]:
         """Return the blocks; each ends as written, or as EC2 says, whichever comes first."""

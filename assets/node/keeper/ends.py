@@ -12,6 +12,8 @@ from datetime import datetime
 from .document import time
 
 AGAIN_SECONDS = 60
+GONE = "InvalidCapacityReservationId.NotFound"
+"""EC2 forgets a block that is over, and then tells nothing of the others in the question either."""
 
 
 class Ends:

@@ -202,6 +202,19 @@ def test_the_end_of_a_block_is_ec2s_and_a_reservation_without_one_has_none(
     assert account.aws.block_ends(()) == {}
 
 
+def test_a_block_that_ec2_has_forgotten_hides_no_other(account: Account) -> None:
+    ends = datetime(2026, 12, 3, 11, 30, tzinfo=UTC)
+    ask = "describe_capacity_reservations"
+    gone = "InvalidCapacityReservationId.NotFound"
+    with Stubber(account.ec2) as stub:
+        for ids in (["cr-1", "cr-2"], ["cr-1"]):
+            stub.add_client_error(ask, gone, expected_params={"CapacityReservationIds": ids})
+        there = {"CapacityReservations": [{"CapacityReservationId": "cr-2", "EndDate": ends}]}
+        stub.add_response(ask, there, {"CapacityReservationIds": ["cr-2"]})
+        assert account.aws.block_ends({"cr-2", "cr-1"}) == {"cr-2": ends}
+        stub.assert_no_pending_responses()
+
+
 def test_a_warning_is_read_from_the_blocks_parameter(account: Account) -> None:
     for block, value in (("cr-1", "2026-12-03T10:50:00Z"), ("cr-2", "none")):
         name = f"/trainshed/kait/blocks/{block}"

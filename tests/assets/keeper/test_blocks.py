@@ -26,6 +26,7 @@ class Programs:
         self.jobs: list[tuple[str, str, str]] = []
         self.reserved = False
         self.down = False
+        self.refused = ""
         self.ran: list[str] = []
 
     def __call__(self, command: Sequence[str], text: str) -> str:
@@ -46,6 +47,8 @@ class Programs:
                 for id, state, end in self.jobs
             )
         self.ran.append(said)
+        if self.refused and self.refused in said:
+            raise SlurmError("Requested operation not supported")
         return ""
 
 
@@ -143,6 +146,26 @@ def test_waiting_jobs_move_to_the_queue_that_is_named() -> None:
     assert world.told[0][1].endswith(", to go on in spare2.")
 
 
+@pytest.mark.parametrize(
+    "refused", ["jobid=8 partition", "create reservationname=trainshed-end-train"]
+)
+def test_what_slurm_refuses_for_one_queue_keeps_no_other_from_its_end(
+    refused: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The jobs of the others would have been killed with their block, and without a signal."""
+    world = World(next_queue="spare2")
+    other = {**world.queue, "reservation_id": "cr-2", "next_queue": ""}
+    document = json.loads(world.read())
+    document["queues"]["zeta"] = {**other, "end": world.end.isoformat()}
+    world.program._read = lambda: json.dumps(document)
+    world.programs.jobs = [("7", "RUNNING", "2026-12-31T00:00:00"), ("8", "PENDING", "N/A")]
+    world.programs.refused = refused
+    did = world.at(40)
+    assert any("create reservationname=trainshed-end-zeta" in ran for ran in did)
+    assert any(ran.startswith("scontrol update jobid=7 endtime=") for ran in did)
+    assert "Requested operation not supported" in capsys.readouterr().out
+
+
 def test_without_slurm_nothing_is_done_and_the_next_round_goes_on(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -194,6 +217,17 @@ def test_ec2_is_asked_for_the_ends_of_blocks() -> None:
     assert ends == {"cr-1": datetime(2026, 12, 3, 11, 30, tzinfo=UTC)}
     assert cli.ran[0].startswith("aws ec2 describe-capacity-reservations --region us-east-2")
     assert cli.ran[0].endswith("--capacity-reservation-ids cr-1 cr-2")
+
+
+def test_a_block_that_ec2_has_forgotten_hides_no_other(capsys: pytest.CaptureFixture[str]) -> None:
+    def run(command: Sequence[str], text: str) -> str:
+        if "cr-1" in command:
+            raise SlurmError("(InvalidCapacityReservationId.NotFound) the ID 'cr-1' does not exist")
+        return '[["cr-2", "2026-12-03T11:30:00+00:00"]]'
+
+    ends = Aws(run, "kait", "us-east-2").ends(BOTH)
+    assert ends == {"cr-2": datetime(2026, 12, 3, 11, 30, tzinfo=UTC)}
+    assert capsys.readouterr().out == ""
 
 
 def test_warnings_are_read_from_parameter_store() -> None:
