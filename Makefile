@@ -10,6 +10,11 @@ export PYTHONDONTWRITEBYTECODE :=
 # Packages of another Python would come before those of .venv.
 unexport PYTHONPATH PYTHONHOME
 
+# Caches are the checkout's own where there is no home to write to.
+ifneq ($(shell test -w "$$HOME" && echo yes),yes)
+export HOME := $(CURDIR)/.cache/home
+endif
+
 READY := .venv/.ready
 SHELL_FILES = $(shell git ls-files '*.sh' .ci/run)
 

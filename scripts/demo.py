@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import shlex
 import shutil
 import signal
 import sys
@@ -35,6 +36,8 @@ WORK = ROOT / ".cache" / "demo"
 NAME = "demo"
 STACKS = (f"{NAME}-foundation", f"{NAME}-cluster")
 STEPS = 7
+ELSEWHERE = "give another folder: make demo DEMO='--work FOLDER'"
+ROOM = f"make room on that disk, since a real Slurm takes 3 GB; or {ELSEWHERE}"
 # A terminal sends the first; the last is what it sends when it is closed.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -44,7 +47,8 @@ class StepError(Exception):
 
     def __init__(self, step: str, why: str, remedy: str) -> None:
         super().__init__(why)
-        self.step, self.why, self.remedy = step, why, remedy
+        self.step, self.why = step, why
+        self.remedy = ROOM if "no space left" in why.lower() else remedy
 
 
 class Interrupted(BaseException):
@@ -72,6 +76,8 @@ class Demo:
         begun = time.monotonic()
         try:
             yield
+        except StepError:
+            raise
         except Exception as error:
             raise StepError(what, _short(error), remedy) from error
         print(f"      done in {time.monotonic() - begun:.0f} s", flush=True)
@@ -92,9 +98,29 @@ def _short(error: Exception) -> str:
     return "\n".join((told or lines)[-6:]) or type(error).__name__
 
 
+def clear(work: Path) -> None:
+    """Remove a demonstration's folder; what was killed a moment ago may still write into it."""
+    faults: list[OSError] = []
+
+    def is_gone() -> bool:
+        try:
+            shutil.rmtree(work)
+        except PermissionError:
+            raise
+        except OSError as error:
+            faults.append(error)
+        return not work.exists()
+
+    try:
+        wait_until(is_gone, lambda: str(faults[-1]), 10, every=0.5)
+    except OSError as error:
+        remedy = f"remove {work} by hand (sudo rm -rf), or {ELSEWHERE}"
+        raise StepError("clear the folder", _short(error), remedy) from error
+
+
 def prepare(demo: Demo, with_slurm: bool) -> None:
     """Clear what an earlier run left, and find out whether Slurm can run here."""
-    shutil.rmtree(demo.work, ignore_errors=True)
+    clear(demo.work)
     demo.work.mkdir(parents=True)
     if not with_slurm:
         demo.say("the deployment alone, as asked")
@@ -126,17 +152,17 @@ def run(demo: Demo, stack: ExitStack, with_slurm: bool) -> list[str]:
         )["ARN"]
         if not demo.slurm:
             account.publish_layer(emulator, region)
-    cdk = app(demo, emulator, secret)
     with demo.step(f"cdk deploy {STACKS[0]}: network, file system", "read the lines above"):
+        cdk = app(demo, emulator, secret)
         cdk.synth()
         cdk.deploy_again(STACKS[0])
-    lab = machines(demo, emulator, stack) if demo.slurm else None
     with demo.step(
         f"cdk deploy {STACKS[1]}: fleet, alerts, and the boot of a real Slurm"
         if demo.slurm
         else f"cdk deploy {STACKS[1]}: fleet and alerts",
         "the node and the step are named above; docs/bare-slurm.md has the steps of a boot",
     ):
+        lab = machines(demo, emulator, stack) if demo.slurm else None
         progress = Progress(emulator, NAME, region, demo.say)
         with progress if demo.slurm else ExitStack():
             cdk.deploy_again(STACKS[1], options=["--exclusively"])
@@ -148,7 +174,7 @@ def run(demo: Demo, stack: ExitStack, with_slurm: bool) -> list[str]:
     with demo.step("trip an alarm and wait for Slack", log):
         message = alarm(emulator, slack, region)
         demo.say(message)
-    statuses = account.statuses(emulator, *STACKS, region=region)
+        statuses = account.statuses(emulator, *STACKS, region=region)
     return [
         *(f"{name:18} {status}" for name, status in zip(STACKS, statuses, strict=True)),
         f"{'job':18} {job}",
@@ -226,16 +252,22 @@ def hold_signals() -> None:
 @contextmanager
 def alone(work: Path) -> Iterator[None]:
     """Hold a folder, since two demonstrations would clear each other's files."""
-    work.parent.mkdir(parents=True, exist_ok=True)
-    with work.with_name(f"{work.name}.lock").open("w") as file:
+    step, lock = "hold the folder", work.with_name(f"{work.name}.lock")
+    try:
+        if work.exists() and not lock.exists() and any(work.iterdir()):
+            raise StepError(step, f"{work} has files that no demonstration made", ELSEWHERE)
+        work.parent.mkdir(parents=True, exist_ok=True)
+        file = lock.open("w")
+    except OSError as error:
+        place = shlex.quote(str(work.parent))
+        remedy = f'let {place} be yours (sudo chown -R "$USER" {place}), or {ELSEWHERE}'
+        raise StepError(step, _short(error), remedy) from error
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise StepError(
-                "hold the folder",
-                f"another demonstration runs in {work}",
-                "wait for its end, or give another folder: make demo DEMO='--work FOLDER'",
-            ) from error
+            why = f"another demonstration runs in {work}"
+            raise StepError(step, why, f"wait for its end, or {ELSEWHERE}") from error
         yield
 
 
@@ -248,11 +280,13 @@ def main() -> int:
     demo = Demo(options.work.resolve())
     end_on_signals()
     try:
-        with alone(demo.work), ExitStack() as stack:
-            try:
-                summary = run(demo, stack, not options.without_slurm)
-            finally:
-                hold_signals()
+        with alone(demo.work):
+            with ExitStack() as stack:
+                try:
+                    summary = run(demo, stack, not options.without_slurm)
+                finally:
+                    hold_signals()
+            clear(demo.work)
     except StepError as error:
         print(f"\ndemo: step failed: {error.step}\n{textwrap.indent(error.why, '  ')}")
         print(f"what to do: {error.remedy}")
@@ -266,7 +300,6 @@ def main() -> int:
         "\nWhere to look next: README.md; docs/emulation.md says what was emulated, docs/deploy.md"
         "\nhow to do the same on AWS; institutions/ is the place of your own file."
     )
-    shutil.rmtree(demo.work, ignore_errors=True)
     return 0
 
 

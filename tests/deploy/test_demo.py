@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.demo import StepError
 from tests.deploy.demonstrations import Blow, Demonstration, left, wait_for_its_end, written
 from tests.deploy.emulator.process import ROOT
 
@@ -89,7 +90,8 @@ def test_it_leaves_no_process_mount_port_or_disk(told: Told) -> None:
 
 @pytest.mark.slurm
 def test_it_writes_no_file_outside_the_checkout_but_caches(told: Told) -> None:
-    caches = (f"{Path.home()}/.cache/", f"{Path.home()}/.npm/")
+    # Of Python and the CDK, and of Node.
+    caches = tuple(f"{Path.home()}/{each}/" for each in (".cache", ".cdk/cache", ".npm"))
     others = [
         each
         for each in told.elsewhere
@@ -112,12 +114,66 @@ def test_without_slurm_it_is_interrupted_at_its_end_and_runs_again(place: Path) 
     assert not work.exists()
 
 
+def alone(work: Path, *before: str) -> subprocess.CompletedProcess[str]:
+    """Run a demonstration to its end, by way of a command."""
+    command = [*before, sys.executable, "scripts/demo.py", "--without-slurm", "--work", str(work)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
 def test_two_in_one_folder_are_refused(tmp_path: Path) -> None:
     work = tmp_path / "demo"
-    command = [sys.executable, "scripts/demo.py", "--without-slurm", "--work", str(work)]
     with work.with_name(f"{work.name}.lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        done = alone(work)
     assert done.returncode == 1
     assert f"another demonstration runs in {work}" in done.stdout
     assert not work.exists()
+
+
+# Whom file modes bind, as they do not bind root.
+_BOUND = ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if os.getuid() == 0 else ()
+
+
+@pytest.mark.parametrize("made_before", [True, False], ids=["a run before", "no run before"])
+def test_the_folder_of_another_user_is_refused(tmp_path: Path, made_before: bool) -> None:
+    """As after a demonstration by root, whose lock and folder nobody else may write."""
+    place = tmp_path / "my cache"
+    place.mkdir()
+    lock = place / "demo.lock"
+    if made_before:
+        lock.touch(0o400)
+    place.chmod(0o555)
+    done = alone(place / "demo", *_BOUND)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert f"step failed: hold the folder\n  [Errno 13] Permission denied: '{lock}'" in done.stdout
+    assert f"""let '{place}' be yours (sudo chown -R "$USER" '{place}')""" in done.stdout
+    place.chmod(0o755)
+
+
+def test_what_cannot_be_cleared_is_named(tmp_path: Path) -> None:
+    work = tmp_path / "demo"
+    (work / "left").mkdir(parents=True)
+    (work / "left" / "one").touch()
+    (tmp_path / "demo.lock").touch()
+    (work / "left").chmod(0o555)
+    done = alone(work, *_BOUND)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "step failed: clear the folder\n  [Errno 13] Permission denied: 'one'" in done.stdout
+    assert f"what to do: remove {work} by hand (sudo rm -rf)" in done.stdout
+    (work / "left").chmod(0o755)
+
+
+def test_a_full_disk_is_told() -> None:
+    told = StepError("run a job", "OSError: [Errno 28] No space left on device", "read the log")
+    assert told.remedy.startswith("make room on that disk")
+    assert StepError("run a job", "it was cancelled", "read the log").remedy == "read the log"
+
+
+def test_a_folder_of_somebodys_files_is_not_emptied(tmp_path: Path) -> None:
+    (tmp_path / "demo").mkdir()
+    mine = tmp_path / "demo" / "thesis.tex"
+    mine.touch()
+    done = alone(tmp_path / "demo")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "has files that no demonstration made" in done.stdout
+    assert [*tmp_path.rglob("*")] == [tmp_path / "demo", mine]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,6 +40,36 @@ def test_profiles_settings_packages_and_proxies_of_a_developer_are_not_asked(
         assert running.client("sts").get_caller_identity()["Account"] == ACCOUNT
         assert "bootstrapped" in bootstrap(running, REGION)
         assert account.exists(running, "CDKToolkit")
+
+
+def test_nobody_else_gets_the_port_of_an_emulator_that_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, refused = subprocess.Popen, []
+
+    def start_late(*arguments: Any, **named: Any) -> Any:
+        with socket.socket() as other, pytest.raises(OSError, match="in use") as told:
+            other.bind(("127.0.0.1", int(named["env"]["GATEWAY_PORT"])))
+        refused.append(told.value)
+        return start(*arguments, **named)
+
+    monkeypatch.setattr(subprocess, "Popen", start_late)
+    with Emulator(tmp_path) as running:
+        assert running.client("sts").get_caller_identity()["Account"] == ACCOUNT
+    assert len(refused) == 1
+
+
+@pytest.mark.parametrize("home", [None, "/no/such/place"], ids=["none", "not there"])
+def test_without_a_home_to_write_to_caches_are_the_checkouts_own(home: str | None) -> None:
+    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"} | ({"HOME": home} if home else {})
+    done = subprocess.run(
+        ["make", "--eval", 'home:; @echo "$$HOME"', "home"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.strip() == str(ROOT / ".cache" / "home"), done.stderr
 
 
 def test_make_takes_no_packages_of_another_python(tmp_path: Path) -> None:

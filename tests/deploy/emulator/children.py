@@ -14,6 +14,8 @@ from contextlib import suppress
 _PR_SET_PDEATHSIG = 1
 PARENT = "TRAINSHED_PARENT"
 """Environment variable with the process id of who started the emulator."""
+SOCKET = "TRAINSHED_SOCKET"
+"""Environment variable with the number of the socket that the emulator listens on."""
 
 
 def bound(command: Sequence[str]) -> list[str]:

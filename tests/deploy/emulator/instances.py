@@ -49,14 +49,14 @@ def install() -> None:
     )
     terminate = ec2._ACTION_MAP["TerminateInstances"]
 
-    def terminate_and_detach(request: Any) -> Any:
+    def terminate_and_leave(request: Any) -> Any:
         answer = terminate(request)
         for id in ec2._parse_member_list(request, "InstanceId"):
             if _state(id) in _GONE:
-                _detach_volumes(id)
+                _leave_volumes(id)
         return answer
 
-    ec2._ACTION_MAP["TerminateInstances"] = terminate_and_detach
+    ec2._ACTION_MAP["TerminateInstances"] = terminate_and_leave
     actions["DescribeAutoScalingGroups"] = describe_after_mending
     actions["DeleteAutoScalingGroup"] = delete_with_instances
     actions["TerminateInstanceInAutoScalingGroup"] = _terminate_in_group
@@ -205,14 +205,16 @@ def _state(id: str) -> str:
 def _terminate(id: str) -> None:
     if _state(id) not in _GONE:
         call(ec2._terminate_instances, InstanceId=[id])
-        _detach_volumes(id)
+        _leave_volumes(id)
 
 
-def _detach_volumes(id: str) -> None:
-    """Free the volumes that outlive an instance; ministack leaves them attached for good."""
-    for volume in list(ec2._volumes.values()):
+def _leave_volumes(id: str) -> None:
+    """Delete or free the volumes of an instance; ministack leaves them attached for good."""
+    for key, volume in list(ec2._volumes.items()):
         mine = [each for each in volume["Attachments"] if each["InstanceId"] == id]
-        if mine and not any(each["DeleteOnTermination"] for each in mine):
+        if any(each["DeleteOnTermination"] for each in mine):
+            del ec2._volumes[key]
+        elif mine:
             volume["Attachments"], volume["State"] = [], "available"
 
 

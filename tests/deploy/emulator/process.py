@@ -16,12 +16,13 @@ import boto3
 import botocore.session
 from botocore.config import Config
 
-from tests.deploy.emulator.children import PARENT
+from tests.deploy.emulator.children import PARENT, SOCKET
 
 ROOT = Path(__file__).parents[3]
 ACCOUNT = "111122223333"
 REGION = "us-east-1"
 START_SECONDS = 60
+_SOON = ROOT / "tests" / "deploy" / "soon.cjs"
 
 
 class EmulatorError(Exception):
@@ -47,7 +48,7 @@ class Emulator:
         self.demands = work / "demands.jsonl"
         self.credentials = work / "credentials"
         self._settings = {"SFN_WAIT_SCALE": str(wait_scale), **settings}
-        self._port = _free_port()
+        self._port = 0
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -61,8 +62,16 @@ class Emulator:
             folder.mkdir(parents=True, exist_ok=True)
         if self.enforce:
             _make_certificate(self.work)
-        environment = {**_without_own(), **self._own_environment(), PARENT: str(os.getpid())}
-        with self.log.open("wb") as log:
+        # Handed over bound, so that nobody else has its port meanwhile.
+        with self.log.open("wb") as log, socket.socket() as place:
+            place.bind(("127.0.0.1", 0))
+            self._port = int(place.getsockname()[1])
+            environment = {
+                **_without_own(),
+                **self._own_environment(),
+                PARENT: str(os.getpid()),
+                SOCKET: str(place.fileno()),
+            }
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.deploy.emulator.serve"],
                 cwd=ROOT,
@@ -71,6 +80,7 @@ class Emulator:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                pass_fds=(place.fileno(),),
             )
         try:
             self._wait()
@@ -109,6 +119,7 @@ class Emulator:
             "CDK_DISABLE_CLI_TELEMETRY": "1",
             "CDK_VALIDATION": "false",
             "NO_COLOR": "1",
+            "NODE_OPTIONS": f'--require "{_SOON}"',
             "TMPDIR": str(self.work / "tmp"),
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         }
@@ -168,12 +179,6 @@ class Emulator:
                 time.sleep(0.1)
         tail = self.log.read_text(errors="replace")[-2000:]
         raise EmulatorError(f"the emulator did not start on port {self._port}: {tail}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _without_own() -> dict[str, str]:
