@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -10,6 +11,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+import trainshed
 
 ROOT = Path(__file__).parents[2]
 SITE = sysconfig.get_path("purelib")
@@ -90,7 +93,31 @@ def test_a_consumer_synthesises_every_construct_from_the_installed_wheel(
     stacks = {
         path.name.removesuffix(".template.json") for path in tmp_path.glob("out/*.template.json")
     }
-    assert stacks == {"Owned", "Imported"}
+    assert stacks == {"Owned", "Imported", "Twice"}
+
+
+def test_the_consumer_uses_every_construct() -> None:
+    made = (getattr(trainshed, name) for name in trainshed.__all__)
+    constructs = {each.__name__ for each in made if isinstance(each, type)}
+    app = (ROOT / "tests" / "peers" / "foreign_app.py").read_text()
+    assert constructs <= set(re.findall(r"\b(\w+)[.(]", app))
+
+
+def test_the_readme_brings_node_where_the_machine_has_none(tmp_path: Path) -> None:
+    (export,) = re.findall(r"^export JSII_NODE=.*$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    show = "import aws_cdk; print(aws_cdk.App().node.path == '')"
+    bare = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
+
+    def shell(script: str) -> subprocess.CompletedProcess[str]:
+        command = ["/bin/bash", "-c", script]
+        return subprocess.run(command, env=bare, capture_output=True, text=True, check=False)
+
+    assert shell(f'python -c "{show}"').returncode != 0
+    done = shell(f'{export}\npython -c "{show}"')
+    assert (done.stdout, done.stderr) == ("True\n", "")
 
 
 @pytest.mark.parametrize(
