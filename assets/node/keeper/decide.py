@@ -10,7 +10,7 @@ Rules that hold whatever happens:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -168,8 +168,16 @@ def failed(view: View, row: Row) -> bool:
 
 
 def many_silent(view: View, queue: Queue) -> bool:
-    """Tell whether so many nodes are silent at once that the fault is rather on our side."""
-    alive = [row for row in rows(view, queue) if row.node and row.instance.state == "running"]
+    """Tell whether so many nodes are silent at once that the fault is rather on our side.
+
+    Of the queue or of the fleet: queues of one node each are silent together, too.
+    """
+    fleet = [row for each in view.document.queues.values() for row in rows(view, each)]
+    return _most_silent(rows(view, queue)) or _most_silent(fleet)
+
+
+def _most_silent(of: Iterable[Row]) -> bool:
+    alive = [row for row in of if row.node and row.instance.state == "running"]
     silent = [row for row in alive if row.silent >= SUSPECT_SECONDS]
     return len(silent) > max(1, len(alive) // 2)
 

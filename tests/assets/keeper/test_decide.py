@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -21,7 +22,7 @@ from assets.node.keeper.decide import (
     Terminate,
     decide,
 )
-from assets.node.keeper.view import Instance, Member, Node
+from assets.node.keeper.view import Group, Instance, Member, Node, View
 from tests.assets.keeper.fleet import NOW, Fleet, id_of, name_of
 
 REMOVED = leaving.REMOVED
@@ -258,6 +259,39 @@ def test_an_instance_that_ec2_does_not_list_is_not_taken_for_ended() -> None:
     fleet = Fleet()
     del fleet.instances[id_of(1)]
     assert decide(fleet.silent(900, 1).view) == [drain(1, SILENT)]
+
+
+def queues_of_one(count: int, silent: int) -> View:
+    """Return a fleet of queues of one node each, of which some are silent."""
+    view = Fleet(1).view
+    names = [f"q{number}" for number in range(count)]
+    queues = {name: replace(Fleet(1).queue, name=name, group=name) for name in names}
+    nodes = {name_of(n, queue): n for n, queue in enumerate(names)}
+    members = {n: Member(id_of(n), "InService", "2") for n in range(count)}
+    return replace(
+        view,
+        document=replace(view.document, queues=queues),
+        groups={name: Group(name, 1, "2", {id_of(n): members[n]}) for n, name in enumerate(names)},
+        instances={
+            id_of(n): Instance(id_of(n), "running", "compute", name, NOW - timedelta(days=2))
+            for n, name in enumerate(names)
+        },
+        nodes={name: Node(name, "10.0.0.1", frozenset({"ALLOCATED"})) for name in nodes},
+        silent={name: 900.0 for name, number in nodes.items() if number < silent},
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "silent", "ended"),
+    [(3, 1, 1), (3, 2, 0), (3, 3, 0), (2, 1, 1), (2, 2, 0), (1, 1, 1)],
+)
+def test_queues_of_one_node_that_are_silent_together_are_not_ended(
+    count: int, silent: int, ended: int
+) -> None:
+    decided = decide(queues_of_one(count, silent))
+    fenced = [each for each in decided if isinstance(each, Fence)]
+    drained = [each for each in decided if isinstance(each, Drain)]
+    assert (len(fenced), len(drained)) == (ended, silent - ended)
 
 
 def test_foreign_nodes_and_instances_are_left_alone() -> None:
