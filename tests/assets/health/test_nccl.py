@@ -183,6 +183,19 @@ def test_a_measured_type_is_never_said_to_be_unmeasured_by_a_run_that_was_cut() 
     assert "nothing was measured at 16 GiB" in result.evidence
 
 
+def test_processes_that_are_each_alone_prove_nothing() -> None:
+    """nccl-tests built without MPI: each process prints a table, with the right values and 0 GB/s.
+
+    The recorded run of one GPU says the same; there nothing else can be.
+    """
+    alone = (RECORDED.parent / "one" / "gate.txt").read_text()
+    g6e = expected(facts.instance_type("g6e.48xlarge"))
+    result = nccl.judge(proofs(2, 4) + alone * 16, g6e, nodes=2, gpus_per_node=8)
+    assert (result.verdict, result.severity) == ("fail", "isolate")
+    assert "nothing went between GPUs: is all_reduce_perf built with MPI?" in result.evidence
+    assert nccl.judge(alone, g6e, nodes=1, gpus_per_node=1).verdict == "warn"
+
+
 @pytest.mark.parametrize(
     ("name", "gib"),
     [("p4d.24xlarge", 8), ("g5.48xlarge", 4), ("g4dn.metal", 4), ("p5en.48xlarge", 16)],
@@ -239,6 +252,7 @@ def test_the_exit_code_of_the_gate_decides(
     assert (done.returncode, done.stderr) == (code, "")
     said = json.loads(done.stdout)
     assert (said["check"], said["verdict"]) == ("nccl_gate", verdict)
+    assert ("did not end in time" in said["evidence"]) is ("124" in options)
 
 
 def test_the_gate_says_what_it_misses(tmp_path: Path) -> None:

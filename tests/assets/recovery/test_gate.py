@@ -56,6 +56,10 @@ TABLE: dict[str, tuple[QueueState, list[Step]]] = {
         [],
     ),
     "all are there": (queue(reserved=TWO), [Run("train", TWO, 8)]),
+    "one more than wanted is being checked": (
+        queue(alive=(*TWO, "train-c"), reserved=(*TWO, "train-c")),
+        [],
+    ),
     "under way": (queue(reserved=TWO, job="7"), []),
     "failed": (queue(reserved=TWO, record=record(FAILED)), []),
     "failed, with another node since": (

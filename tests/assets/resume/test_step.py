@@ -15,6 +15,11 @@ from tests.waiting import wait_until
 RESUME = Path(__file__).parents[3] / "assets" / "node" / "resume"
 SCONTROL = """\
 #!/bin/bash
+if [[ -e $CALLS.away-$1 ]]; then
+  rm "$CALLS.away-$1"
+  echo "slurm_load_jobs error: Unable to contact slurm controller (connect failure)" >&2
+  exit 1
+fi
 echo "$*" >>"$CALLS"
 if [[ $1 == requeue ]]; then kill -TERM "$(cat "$PARENT")" 2>/dev/null; exit 0; fi
 echo "JobId=7 JobState=${JOB_STATE:-RUNNING} Requeue=${REQUEUE:-1} Reason=None"
@@ -88,6 +93,28 @@ def test_failures_without_progress_use_up_the_budget(around: Around) -> None:
     assert "end why=3 failures without a new checkpoint between them" in err
 
 
+def test_a_count_that_cannot_be_kept_counts_all_the_same(around: Around) -> None:
+    """As with a full quota, of which the step itself has failed."""
+    (around.checkpoints / ".trainshed-resume.json").mkdir(parents=True)
+    code, out, err = around.run("echo tried; exit 9", "--retries", "1")
+    assert (code, out.count("tried")) == (9, 2)
+    assert "count not kept" in err and "Traceback" not in err
+
+
+def test_another_job_in_the_folder_has_a_budget_of_its_own(around: Around) -> None:
+    assert "2 failures" in around.run("exit 9", "--retries", "1")[2]
+    around.environment["SLURM_JOB_ID"] = "8"
+    assert "again why=failure 1 of 1" in around.run("exit 9", "--retries", "1")[2]
+
+
+def test_a_request_to_stop_of_an_attempt_before_stops_none(around: Around) -> None:
+    """Its process was killed with its node, and the file stayed."""
+    around.checkpoints.mkdir()
+    (around.checkpoints / ".stop-7").touch()
+    code, out, _ = around.run('[ -e "$TRAINSHED_STOP_FILE" ] && echo stops; exit 0')
+    assert (code, out) == (0, "")
+
+
 def test_a_checkpoint_that_goes_back_and_forth_renews_no_budget(around: Around) -> None:
     """Each attempt tore the newest and wrote it again: it would have gone on for ever."""
     (around.checkpoints / "step-1").mkdir(parents=True)
@@ -155,6 +182,29 @@ def test_a_launcher_that_dies_of_signals_is_asked_by_file_alone(around: Around) 
     process.communicate()
     assert (around.checkpoints / "step-4").exists()
     assert not (around.checkpoints / ".stop-7").exists()
+
+
+def test_a_step_that_dies_of_the_signal_uses_up_no_retry(around: Around) -> None:
+    process = around.start("touch ready; while :; do sleep 0.05; done")
+    wait_until((around.folder / "ready").exists, "the step")
+    process.send_signal(signal.SIGUSR1)
+    wait_until(around.requeued, "the requeue")
+    process.kill()
+    process.communicate()
+    assert not (around.checkpoints / ".trainshed-resume.json").exists()
+
+
+@pytest.mark.parametrize("asked", ["show", "requeue"])
+def test_a_job_goes_on_though_slurmctld_is_away_for_a_moment(around: Around, asked: str) -> None:
+    """It ended, as COMPLETED or FAILED, though it had saved to go on in the next block."""
+    around.calls.with_name(f"calls.away-{asked}").touch()
+    script = f"n=3; trap '{SAVES}; exit 0' USR1; touch ready; while :; do sleep 0.05; done"
+    process = around.start(script)
+    wait_until((around.folder / "ready").exists, "the step")
+    process.send_signal(signal.SIGUSR1)
+    wait_until(around.requeued, "the requeue")
+    process.kill()
+    process.communicate()
 
 
 def test_a_cancelled_job_is_not_queued_again(around: Around) -> None:
