@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from .checkpoints import newest, progress
 from .job import Diary, Job
@@ -59,6 +60,7 @@ class Runner:
         self._child: subprocess.Popen[bytes] | None = None
         self._asked: set[int] = set()
         self._last: Path | None = None
+        self._counted: dict[str, Any] = {}
         self._state = plan.checkpoints / STATE
         self.stop_file = plan.checkpoints / f".stop-{job.id or os.getpid()}"
 
@@ -156,7 +158,7 @@ class Runner:
     def _count(self, start: Path | None, now: Path | None) -> int:
         """Return the failures since the last new checkpoint; they are kept across a requeue."""
         try:
-            known = json.loads(self._state.read_text())
+            known = self._counted or json.loads(self._state.read_text())
             same = known["job"] == self._job.id
             before = int(known["failures"]) if same else 0
             step, saved_at = known["furthest"] if same else progress(start)
@@ -166,9 +168,13 @@ class Runner:
         here = progress(now)
         failures = failures_now(before, best, here)
         state = {"job": self._job.id, "failures": failures, "furthest": max(best, here)}
-        new = self._state.with_name(f"{STATE}.new")
-        new.write_text(json.dumps(state) + "\n")
-        new.replace(self._state)
+        self._counted = state
+        try:
+            new = self._state.with_name(f"{STATE}.new")
+            new.write_text(json.dumps(state) + "\n")
+            new.replace(self._state)
+        except OSError as error:  # a full quota is why many a step fails
+            self._tell("count not kept", str(error))
         return failures
 
     def _tell(self, event: str, why: str, **more: object) -> None:

@@ -147,6 +147,13 @@ def test_the_basic_check_of_a_real_h200_missed_only_the_tools_that_were_not_ther
     }
 
 
+def test_a_real_h200_machine_bore_the_load_of_a_node_without_the_package_for_it() -> None:
+    lines = (H200 / "one-1130-0935" / "basic.json").read_text().splitlines()
+    said = {line["check"]: line for line in map(json.loads, lines)}
+    assert [name for name, line in said.items() if _warns(line)] == ["dcgm_level_2"]
+    assert said["stress"]["evidence"] == "16 cores under load for 60 s"
+
+
 def _warns(line: dict[str, str]) -> bool:
     assert line["verdict"] in ("ok", "warn")
     return line["verdict"] == "warn"
