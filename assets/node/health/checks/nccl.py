@@ -136,6 +136,10 @@ def judge(
     findings = _of_run(output, table, code)
     if nodes > 1 and expected.efa_interfaces:
         findings += _of_transport(output, expected, nodes)
+    if nodes * gpus_per_node > 1 and table and not any(size.bus_gb_s for size in table):
+        # nccl-tests without MPI: under srun each process is alone with its GPU, and all is well.
+        text = "nothing went between GPUs: is all_reduce_perf built with MPI?"
+        findings.append(failure(ISOLATE, text))
     if table and not findings:
         findings += _of_end(output, table, rows_for(expected.nccl, nodes, gpus_per_node))
     judged = []
@@ -168,8 +172,8 @@ def _of_run(output: str, table: list[Measurement], code: int | None) -> list[Fin
     if code or not table:
         said = failed[0].strip()[:160] if failed else f"exit code {code}"
         findings.append(failure(ISOLATE, f"the all-reduce failed: {said}"))
-    total = _TOTAL.search(output)
-    wrong = max(sum(size.wrong or 0 for size in table), int(total[1]) if total else 0)
+    totals = [int(total) for total in _TOTAL.findall(output)]
+    wrong = max(sum(size.wrong or 0 for size in table), *totals, 0)
     if wrong:
         findings.append(failure(ISOLATE, f"{wrong} values came out wrong"))
     return findings
