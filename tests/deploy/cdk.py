@@ -70,6 +70,24 @@ class Cdk:
             seconds=self.seconds,
         )
 
+    def fail_after(self, stack: str, type: str, taken: str) -> None:
+        """Let a synthesised stack fail once the resource of a type is there.
+
+        Args:
+            stack: Name of the stack.
+            type: Type of the resource.
+            taken: Name of a parameter that exists.
+        """
+        template = self.template(stack)
+        resources = template["Resources"]
+        properties = {"Name": taken, "Type": "String", "Value": "mine"}
+        resources["Taken"] = {
+            "Type": "AWS::SSM::Parameter",
+            "Properties": properties,
+            "DependsOn": [key for key, each in resources.items() if each["Type"] == type],
+        }
+        (self.out / f"{stack}.template.json").write_text(json.dumps(template))
+
     def template(self, stack: str) -> dict[str, Any]:
         """Return a template as it was synthesised."""
         template: dict[str, Any] = json.loads((self.out / f"{stack}.template.json").read_text())

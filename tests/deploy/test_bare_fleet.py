@@ -21,6 +21,7 @@ from tests.deploy.institutions import LAB_REGION, bare, changed
 from tests.deploy.machines import EmulatedFleet
 from tests.deploy.place import Place
 from tests.deploy.privileges import Statement, demands, needed, roles_of, statements
+from tests.deploy.remains import Remains, documented
 from tests.deploy.statement_rows import is_elsewhere, label_of, labels
 from tests.waiting import wait_until
 from trainshed.slurm_fleet import names
@@ -41,6 +42,7 @@ class Deployed:
     refusal: str
     left: list[str]
     """Volumes that the failed deployment left."""
+    remains: Remains
     labels: dict[Statement, str]
     """Statements of its roles, those of its nodes too."""
 
@@ -68,6 +70,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     running = Emulator(work, enforce=True, wait_scale=0.2)
     with running as emulator, EmulatedFleet(work / "machines", emulator, NAME) as lab:
         bootstrap(emulator, LAB_REGION)
+        remains = Remains(emulator, LAB_REGION)
         cdk = of(emulator, work, PROMISED)
         cdk.app = ["tests/deploy/lab_app.py", str(work / "institutions")]
         with pytest.raises(CdkError) as refused:
@@ -78,7 +81,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
         ids = [i for s in STACKS for i in account.physical_ids(emulator, s, region=LAB_REGION)]
         held = statements(emulator, roles_of(emulator, NAME))
         told = {each: label_of(each, ids, is_bare=True) for each in held}
-        yield Deployed(cdk, lab, str(refused.value), left, told)
+        yield Deployed(cdk, lab, str(refused.value), left, remains, told)
 
 
 def volumes(emulator: Place) -> list[str]:
@@ -143,17 +146,47 @@ def test_a_node_that_is_lost_is_replaced(fleet: Deployed) -> None:
     wait_until(lambda: not fleet.has(record), f"the keeper to delete {record}", 300)
 
 
-def test_a_destroy_stops_every_machine_and_keeps_the_state(fleet: Deployed) -> None:
+if os.environ.get("TRAINSHED_SWEEP"):
+
+    def test_an_update_that_fails_after_the_fleet_has_grown_is_taken_back(fleet: Deployed) -> None:
+        """Its third node boots, and the keeper takes it away after the rollback."""
+        cdk, emulator, train = fleet.cdk, fleet.cdk.emulator, "fleet.queues.train"
+        name = names.fleet_parameter(NAME)
+        parameters = emulator.client("ssm", LAB_REGION)
+        before = parameters.get_parameter(Name=name)["Parameter"]["Value"]
+        more = changed(changed(bare(NAME), f"{train}.max_nodes", 3), f"{train}.min_nodes", 3)
+        of(emulator, emulator.work, more)
+        cdk.synth()
+        cdk.fail_after(STACKS[1], "Custom::TrainshedSlurmFleet", f"/trainshed/{NAME}/VpcId")
+        with pytest.raises(CdkError, match="ParameterAlreadyExists"):
+            cdk.deploy_again(STACKS[1], options=["--exclusively"])
+        assert account.statuses(emulator, STACKS[1], region=LAB_REGION) == [
+            "UPDATE_ROLLBACK_COMPLETE"
+        ]
+        assert parameters.get_parameter(Name=name)["Parameter"]["Value"] == before
+        wait_until(
+            lambda: sorted(fleet.lab.states().values()) == ["idle", "idle"],
+            lambda: f"two nodes of {fleet.lab.states()}",
+            600,
+        )
+        of(emulator, emulator.work, bare(NAME))
+        cdk.synth()
+
+
+def test_a_destroy_stops_every_machine_and_leaves_exactly_what_is_retained(fleet: Deployed) -> None:
     state = volumes(fleet.cdk.emulator)
     # The keeper leaves the record of a node that runs.
     record = fleet.record(fleet.lab.head.instance_id)
-    fleet.cdk.destroy(STACKS[1])
+    fleet.remains.note(fleet.cdk, *STACKS)
+    fleet.cdk.destroy()
     assert not fleet.has(record)
     wait_until(
         lambda: not [each for each in fleet.lab.nodes.values() if each.machine.alive],
         "end of every machine",
     )
     assert volumes(fleet.cdk.emulator) == state
+    assert fleet.remains.left == fleet.remains.expected
+    assert fleet.remains.types <= documented()
     assert not account.exists(fleet.cdk.emulator, STACKS[1], region=LAB_REGION)
 
 

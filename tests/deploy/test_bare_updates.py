@@ -19,6 +19,7 @@ from tests.deploy.cdk import CdkError, of
 from tests.deploy.emulator.process import REGION, Emulator
 from tests.deploy.head import ReadyHead
 from tests.deploy.institutions import Document, changed, small
+from tests.deploy.remains import Remains, documented
 from trainshed.records import OnChange
 from trainshed.review.bare import verdict
 from trainshed.review.effects import OF_ON_CHANGE, Effect
@@ -63,10 +64,23 @@ class Fleet:
     emulator: Emulator
     head: ReadyHead
     work: Path
+    remains: Remains
 
     def deploy(self, document: Document, *stacks: str) -> None:
         """Deploy a document."""
         of(self.emulator, self.work, document).deploy(*stacks, options=["--exclusively"])
+
+    def note(self) -> None:
+        """Note what is to stay of the stacks."""
+        self.remains.note(of(self.emulator, self.work, DOCUMENT), *STACKS)
+
+    def deploy_with_a_failure(self, document: Document) -> None:
+        """Deploy the cluster's stack with a resource that fails once the fleet is updated."""
+        cdk = of(self.emulator, self.work, document)
+        cdk.synth()
+        cdk.fail_after(STACKS[1], "Custom::TrainshedSlurmFleet", f"/trainshed/{NAME}/VpcId")
+        with pytest.raises(CdkError, match="ParameterAlreadyExists"):
+            cdk.deploy_again(STACKS[1], options=["--exclusively"])
 
     def update(self, path: str = "", value: Any = None) -> None:
         """Deploy the cluster's stack with one key changed."""
@@ -96,6 +110,29 @@ class Fleet:
         }
 
     @property
+    def state(self) -> dict[str, Any]:
+        """What a failed update is to leave as it was."""
+        groups = self.emulator.client("autoscaling").describe_auto_scaling_groups()
+        pages = (
+            self.emulator.client("ssm")
+            .get_paginator("get_parameters_by_path")
+            .paginate(Path=f"/trainshed/{NAME}/", Recursive=True)
+        )
+        parameters = {each["Name"]: each["Value"] for page in pages for each in page["Parameters"]}
+        status = json.loads(parameters.pop(f"/trainshed/{NAME}/slurm/status"))
+        return {
+            "document": json.loads(parameters.pop(f"/trainshed/{NAME}/slurm/fleet")),
+            "parameters": parameters,
+            "status": (status["generation"], status["phase"]),
+            "groups": {
+                each["AutoScalingGroupName"]: (each["MaxSize"], each["LaunchTemplate"])
+                for each in groups["AutoScalingGroups"]
+            },
+            "resources": account.physical_ids(self.emulator, STACKS[1]),
+            "volumes": self.volumes,
+        }
+
+    @property
     def volumes(self) -> set[str]:
         """The volumes of head nodes' states."""
         wanted = [{"Name": "tag:trainshed:cluster", "Values": [NAME]}]
@@ -115,7 +152,7 @@ class Fleet:
 @pytest.fixture(scope="module")
 def fleet(emulator: Emulator, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     with ReadyHead(emulator, NAME, REGION) as head:
-        made = Fleet(emulator, head, tmp_path_factory.mktemp(NAME))
+        made = Fleet(emulator, head, tmp_path_factory.mktemp(NAME), Remains(emulator))
         made.deploy(DOCUMENT, *STACKS)
         yield made
 
@@ -149,8 +186,7 @@ def test_what_a_fleet_takes_ends_no_instance_and_outdates_what_the_review_says(
 
 def test_more_nodes_join_and_the_others_stay(fleet: Fleet) -> None:
     before = fleet.instances
-    grown = changed(changed(DOCUMENT, f"{TRAIN}.max_nodes", 3), f"{TRAIN}.min_nodes", 3)
-    fleet.deploy(grown, STACKS[1])
+    fleet.deploy(grown(), STACKS[1])
     after = fleet.instances
     assert before.items() <= after.items()
     assert [*after.values()].count("compute") == [*before.values()].count("compute") + 1
@@ -172,6 +208,36 @@ def test_another_name_is_refused_and_rolled_back(fleet: Fleet) -> None:
     assert account.statuses(fleet.emulator, STACKS[1]) == ["UPDATE_ROLLBACK_COMPLETE"]
     assert fleet.instances == before
     assert fleet.document == document
+
+
+def grown() -> Document:
+    """Return the document with one more node."""
+    return changed(changed(DOCUMENT, f"{TRAIN}.max_nodes", 3), f"{TRAIN}.min_nodes", 3)
+
+
+def test_an_update_that_fails_after_the_fleet_has_changed_is_taken_back(fleet: Fleet) -> None:
+    fleet.update()
+    before, state = fleet.instances, fleet.state
+    fleet.deploy_with_a_failure(changed(grown(), *TAKEN[OnChange.LIVE]))
+    assert account.statuses(fleet.emulator, STACKS[1]) == ["UPDATE_ROLLBACK_COMPLETE"]
+    assert fleet.state == state
+    # A rollback ends no instance: the keeper takes the third away once it has no jobs.
+    assert before.items() < fleet.instances.items()
+    assert len(fleet.instances) == len(before) + 1
+
+
+def test_an_update_that_the_head_node_refuses_is_taken_back(fleet: Fleet) -> None:
+    fleet.update()
+    before, state = fleet.instances, fleet.state
+    fleet.head.refuse("NoSuchKey is not a key of slurm.conf")
+    with pytest.raises(CdkError, match="NoSuchKey is not a key"):
+        fleet.update(*TAKEN[OnChange.LIVE])
+    fleet.head.refuse("")
+    assert account.statuses(fleet.emulator, STACKS[1]) == ["UPDATE_ROLLBACK_COMPLETE"]
+    assert fleet.instances == before
+    assert fleet.state == state
+    fleet.update(*TAKEN[OnChange.LIVE])
+    assert account.statuses(fleet.emulator, STACKS[1]) == ["UPDATE_COMPLETE"]
 
 
 def without_spare() -> Document:
@@ -204,6 +270,7 @@ def test_a_queue_without_jobs_goes_with_its_nodes(fleet: Fleet) -> None:
 
 def test_replaced_data_stays_and_nodes_are_told_of_the_new(fleet: Fleet) -> None:
     old = fleet.document["mounts"]
+    fleet.note()
     fleet.deploy(changed(DOCUMENT, "storage.lustre.throughput_mb_s_per_tib", 250), *STACKS)
     new = fleet.document["mounts"]
     assert [each["path"] for each in new] == [each["path"] for each in old]
@@ -214,7 +281,10 @@ def test_replaced_data_stays_and_nodes_are_told_of_the_new(fleet: Fleet) -> None
 
 def test_after_a_destroy_a_second_deploy_stands_beside_what_was_retained(fleet: Fleet) -> None:
     old, volumes = fleet.document, fleet.volumes
+    fleet.note()
     of(fleet.emulator, fleet.work, DOCUMENT).destroy()
+    assert fleet.remains.left == fleet.remains.expected
+    assert fleet.remains.types <= documented()
     assert fleet.instances == {}
     assert fleet.volumes == volumes
     fleet.deploy(DOCUMENT, *STACKS)

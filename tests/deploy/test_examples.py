@@ -15,6 +15,7 @@ from tests.deploy import account
 from tests.deploy.cdk import Cdk, bootstrap
 from tests.deploy.emulator.process import ACCOUNT, ROOT, Emulator
 from tests.deploy.head import ReadyHead
+from tests.deploy.remains import Remains, documented
 
 # How the ARN of each type follows from its name.
 NAMED_TYPES = {
@@ -40,7 +41,7 @@ def test_a_second_bootstrap_changes_nothing(emulator: Emulator) -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_is_deployed_and_a_second_deploy_changes_nothing(
+def test_an_example_is_deployed_once_and_leaves_exactly_what_is_retained(
     emulator: Emulator, tmp_path: Path, name: str
 ) -> None:
     cdk = Cdk(emulator, ["app.py"], tmp_path, {"institution": name})
@@ -48,15 +49,30 @@ def test_an_example_is_deployed_and_a_second_deploy_changes_nothing(
     if name == "full":
         mirror = ("full-mirror", "parallelcluster/3.16.1/lambda-layer.zip")
         account.publish_layer(emulator, region, mirror)
+    remains, stacks = Remains(emulator, region), (f"{name}-foundation", f"{name}-cluster")
     with ReadyHead(emulator, name, region) if name == "bare" else nullcontext():
         cdk.deploy()
-    stacks = (f"{name}-foundation", f"{name}-cluster")
     assert account.statuses(emulator, *stacks, region=region) == ["CREATE_COMPLETE"] * 2
     assert cdk.deploy_again().count("(no changes)") == 2
     assert account.statuses(emulator, *stacks, region=region) == ["CREATE_COMPLETE"] * 2
     assert_functions_have_the_code_of_their_assets(emulator, cdk, f"{name}-cluster", region)
     for stack in stacks:
         assert_the_deploying_role_may_make_what_has_a_name(emulator, stack, region)
+    with ReadyHead(emulator, name, region) if name == "bare" else nullcontext():
+        assert_a_destroy_leaves_exactly_what_is_retained(cdk, remains, *stacks)
+
+
+def assert_a_destroy_leaves_exactly_what_is_retained(
+    cdk: Cdk, remains: Remains, *stacks: str
+) -> None:
+    """Destroy stacks that are protected until now, and look at all that there is."""
+    client = cdk.emulator.client("cloudformation", remains.region)
+    for stack in stacks:
+        client.update_termination_protection(EnableTerminationProtection=False, StackName=stack)
+    remains.note(cdk, *stacks)
+    cdk.destroy()
+    assert remains.left == remains.expected
+    assert remains.types <= documented()
 
 
 def assert_functions_have_the_code_of_their_assets(

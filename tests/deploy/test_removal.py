@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.deploy import account
 from tests.deploy.cdk import Cdk, CdkError, of
-from tests.deploy.emulator.process import Emulator
+from tests.deploy.emulator.process import ROOT, Emulator
 from tests.deploy.institutions import small
+from tests.deploy.remains import Remains, documented
 
 NAME = "leaving"
-# Types of retained resources that an account's lists show.
-TYPES = (
-    "AWS::EC2::CapacityReservation",
-    "AWS::EC2::SecurityGroup",
-    "AWS::EC2::Subnet",
-    "AWS::EC2::VPC",
-    "AWS::FSx::FileSystem",
-    "AWS::IAM::ManagedPolicy",
-    "AWS::Logs::LogGroup",
-    "AWS::S3::Bucket",
-    "AWS::SSM::Parameter",
-)
 STACKS = (f"{NAME}-foundation", f"{NAME}-cluster")
 DOCUMENT = small(
     NAME,
@@ -41,31 +32,29 @@ DOCUMENT = small(
 )
 
 
-# What comes and stays with a retained resource, by what tells it: a VPC's own group and table, and
-# what ParallelCluster keeps beside its stack.
-COMPANIONS = {
-    "ec2 CapacityReservations": "of the first cluster stack, which the second does not know",
-    "ec2 SecurityGroups": "the default group of the VPC",
-    "ec2 RouteTables": "the main table of the VPC",
-    "s3 Buckets": "where ParallelCluster keeps configurations",
-    "cloudformation StackSummaries": "the cluster",
-    "ssm Parameters": "of the cluster's stack",
-}
+@pytest.fixture(scope="module")
+def remains(emulator: Emulator) -> Remains:
+    """What the account had, and what is to stay."""
+    return Remains(emulator)
 
 
 @pytest.fixture(scope="module")
-def before(emulator: Emulator) -> set[str]:
-    """What the account had."""
-    return account.inventory(emulator)
-
-
-@pytest.fixture(scope="module")
-def cdk(emulator: Emulator, before: set[str], tmp_path_factory: pytest.TempPathFactory) -> Cdk:
+def cdk(emulator: Emulator, remains: Remains, tmp_path_factory: pytest.TempPathFactory) -> Cdk:
     """The command line over an institution that is deployed, with an object in its bucket."""
     cdk = of(emulator, tmp_path_factory.mktemp(NAME), DOCUMENT)
     cdk.deploy()
     emulator.client("s3").put_object(Bucket=bucket(emulator), Key="data/one", Body=b"1")
     return cdk
+
+
+def test_the_documented_types_are_those_that_the_examples_retain() -> None:
+    retained = {
+        str(each["Type"])
+        for path in sorted((ROOT / "tests" / "golden" / "templates").glob("*.json"))
+        for each in json.loads(path.read_text())["Resources"].values()
+        if each.get("DeletionPolicy", "").startswith("Retain")
+    }
+    assert documented() == retained
 
 
 def bucket(emulator: Emulator) -> str:
@@ -83,9 +72,10 @@ def parameters(cdk: Cdk) -> list[str]:
 
 
 def test_a_cluster_that_was_retained_is_refused_and_then_taken_over(
-    emulator: Emulator, cdk: Cdk
+    emulator: Emulator, cdk: Cdk, remains: Remains
 ) -> None:
     arn = account.stack_id(emulator, NAME)
+    remains.note(cdk, STACKS[1])
     cdk.destroy(STACKS[1])
     assert account.stack_id(emulator, NAME) == arn
     with pytest.raises(CdkError, match="already exists") as refused:
@@ -99,25 +89,16 @@ def test_a_cluster_that_was_retained_is_refused_and_then_taken_over(
 
 
 def test_a_destroy_leaves_exactly_what_is_retained(
-    emulator: Emulator, cdk: Cdk, before: set[str]
+    emulator: Emulator, cdk: Cdk, remains: Remains
 ) -> None:
+    """Of two stacks of the cluster, since the first one was destroyed already."""
     data = bucket(emulator)
-    stays = {
-        id: type
-        for stack in STACKS
-        for id, type in account.retained(emulator, stack, cdk.template(stack)).items()
-    }
+    remains.note(cdk, *STACKS)
     cdk.destroy()
-    left = {
-        id: kind
-        for kind, id in (each.rsplit(" ", 1) for each in account.inventory(emulator) - before)
-    }
-    assert not [id for id, type in stays.items() if type in TYPES and id not in left]
-    others = {kind for id, kind in left.items() if id not in stays}
-    assert others <= set(COMPANIONS)
-    assert {"AWS::FSx::FileSystem", "AWS::S3::Bucket", "AWS::EC2::CapacityReservation"} <= {
-        *stays.values()
-    }
+    assert remains.left == remains.expected
+    assert remains.types <= documented()
+    reservations = [id for id in remains.retained if id.startswith("cr-")]
+    assert len(reservations) == 2
     assert emulator.client("s3").get_object(Bucket=data, Key="data/one")["Body"].read() == b"1"
 
 
