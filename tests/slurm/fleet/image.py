@@ -103,7 +103,7 @@ def image_files(base: Path) -> dict[str, str]:
     unit = "etc/systemd/system"
     return {
         "etc/systemd/system.conf.d/lab.conf": (
-            f"[Manager]\nDefaultEnvironment=AWS_ENDPOINT_URL={ENDPOINT}\n"
+            f"[Manager]\nDefaultEnvironment=AWS_ENDPOINT_URL={ENDPOINT} TRAINSHED_ROUND_SECONDS=3\n"
         ),
         "etc/resolv.conf": f"nameserver {GATEWAY}\noptions timeout:1 attempts:1\n",
         "etc/hosts": "127.0.0.1 localhost\n",
