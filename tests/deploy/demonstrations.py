@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -58,7 +59,8 @@ class Demonstration:
         self.work = work
         elsewhere = [str(_ELSEWHERE), str(layers), str(ROOT)] if layers else []
         # Set up already: this process runs from there.
-        make = ["make", "-o", ".venv/.ready", "demo", f"DEMO={' '.join(options)} --work {work}"]
+        arguments = shlex.join([*options, "--work", str(work)])
+        make = ["make", "-o", ".venv/.ready", "demo", f"DEMO={arguments}"]
         self._process = subprocess.Popen(
             [*(["unshare", "--mount", *elsewhere] if layers else []), *make],
             cwd=ROOT,
