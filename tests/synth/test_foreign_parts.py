@@ -16,7 +16,7 @@ from trainshed import facts
 from trainshed.cluster import TrainingCluster
 from trainshed.config import Fleet, Image, Lustre, OnDemand, Queue, S3Link
 from trainshed.config.capacity import TargetedReservation
-from trainshed.fleets import ParallelClusterFleet
+from trainshed.fleets import ParallelClusterFleet, SlurmFleet
 from trainshed.network import TrainingNetwork
 from trainshed.storage import DataBucket, LustreStorage
 
@@ -132,6 +132,17 @@ def test_a_parallelcluster_fleet_is_no_bare_one(stack: cdk.Stack) -> None:
             stack, "Fleet", cluster_name="llm", fleet=BARE, network=network, storage=storage
         )
     assert str(refusal.value) == "fleet.backend is slurm; leave it out, or make a SlurmFleet"
+
+
+def test_a_fleet_asks_its_network_whether_it_is_isolated(stack: cdk.Stack) -> None:
+    """Its nodes would look for each other's names in Route 53, which they do not reach."""
+    network = TrainingNetwork(stack, "Network", zone=HERE, internet="isolated")
+    given: dict[str, Any] = {"network": network, "storage": storage_on(network)}
+    fleet = ParallelClusterFleet(stack, "Fleet", cluster_name="llm", fleet=FLEET, **given)
+    settings = fleet.configuration["Scheduling"]["SlurmSettings"]
+    assert settings["Dns"] == {"DisableManagedDns": True, "UseEc2Hostnames": True}
+    with pytest.raises(ValueError, match=r"^slurm\.packages: "):
+        SlurmFleet(stack, "Bare", cluster_name="bare", fleet=BARE, **given)
 
 
 def test_a_bucket_of_another_region_is_only_exported_to() -> None:

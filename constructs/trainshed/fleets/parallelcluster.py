@@ -36,7 +36,7 @@ from .node_scripts import NodeScript
 from .parallelcluster_checks import check_fleet
 from .parallelcluster_nodes import FleetStorage, ParallelClusterNodes
 from .provider import ParallelClusterProvider
-from .standing import check_region, take_name
+from .standing import check_region, is_isolated, take_name
 
 SCHEMA_VERSION = "1"
 """Of the properties that the provider's functions read."""
@@ -61,7 +61,8 @@ class ParallelClusterFleet(Construct):
         tags: Tags on everything that ParallelCluster makes, beside those that ``Tags.of`` adds to
             this or around it; these win. ``configuration`` shows these alone. Default: none.
         reservation_ids: Reservations that the app makes, by queue. Default: none.
-        isolated: Nodes cannot reach the internet, hence not Route 53 either.
+        isolated: Nodes cannot reach the internet, hence not Route 53 either. Default: as
+            ``network.internet`` says, where it has that.
         slurm_settings: Lines for slurm.conf, before those of the record.
         queue_slurm_settings: Settings of the partition that a queue is, by queue. Default: none.
         head_scripts: Scripts that the head node runs at boot and after each change of any.
@@ -116,7 +117,7 @@ class ParallelClusterFleet(Construct):
         known_types: Mapping[str, facts.InstanceType] = facts.INSTANCE_TYPES,
         tags: Mapping[str, str] | None = None,
         reservation_ids: Mapping[str, str] | None = None,
-        isolated: bool = False,
+        isolated: bool | None = None,
         slurm_settings: Sequence[SlurmSetting] = (),
         queue_slurm_settings: Mapping[str, SlurmSetting] | None = None,
         head_scripts: Sequence[NodeScript] = (),
@@ -150,7 +151,7 @@ class ParallelClusterFleet(Construct):
             self.policies.login.managed_policy_arn,
         )
         self._attachable = self._attachable_policies(fleet)
-        self._isolated = isolated
+        self._isolated = is_isolated(network, isolated)
         self.permissions_boundary_arn = self._boundary_arn(fleet, nodes)
         self.configuration = render(
             fleet,

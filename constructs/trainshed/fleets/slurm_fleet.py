@@ -37,7 +37,7 @@ from .slurm_members import SlurmNodes
 from .slurm_provider import SlurmFleetProvider
 from .slurm_rights import Place
 from .slurm_roles import NodeRoles
-from .standing import check_region, take_name
+from .standing import check_region, is_isolated, take_name
 
 SCHEMA_VERSION = "1"
 """Of the properties that the provider's functions read."""
@@ -83,7 +83,8 @@ class SlurmFleet(Construct):
         tags: Tags on everything, beside those that ``Tags.of`` adds around it; these win.
             Default: none.
         reservation_ids: Reservations that the app makes, by queue. Default: none.
-        isolated: Nodes cannot reach the internet.
+        isolated: Nodes cannot reach the internet. Default: as ``network.internet`` says, where it
+            has that.
 
     Raises:
         FaultsError: The bare fleet cannot do what the record asks for; every fault.
@@ -133,10 +134,10 @@ class SlurmFleet(Construct):
         known_types: Mapping[str, facts.InstanceType] = facts.INSTANCE_TYPES,
         tags: Mapping[str, str] | None = None,
         reservation_ids: Mapping[str, str] | None = None,
-        isolated: bool = False,
+        isolated: bool | None = None,
     ) -> None:
         super().__init__(scope, id)
-        check_fleet(cluster_name, fleet, known_types, isolated=isolated)
+        check_fleet(cluster_name, fleet, known_types, isolated=is_isolated(network, isolated))
         check_region(self, network)
         take_name(self, cluster_name)
         self._warn(fleet, known_types)

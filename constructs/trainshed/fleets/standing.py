@@ -1,4 +1,4 @@
-"""What a fleet may not share with others, nor have elsewhere: its name, and its Region."""
+"""Where a fleet stands: its name, which no other has, its Region, and its way out."""
 
 from __future__ import annotations
 
@@ -53,3 +53,8 @@ def check_region(fleet: IConstruct, network: object) -> None:
             f"the network's {error}, as the stack of {fleet.node.path}; a fleet stands where its "
             "network is"
         ) from None
+
+
+def is_isolated(network: object, given: bool | None) -> bool:
+    """Return whether nodes cannot reach the internet; a network that knows is asked."""
+    return getattr(network, "internet", "nat") == "isolated" if given is None else given
