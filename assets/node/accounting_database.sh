@@ -71,7 +71,7 @@ make_data() {
   mariadb-install-db --user=mysql --datadir="$new" --skip-test-db \
     --auth-root-authentication-method=socket >/dev/null
   rmdir "$DATA"
-  mv -T "$new" "$DATA"
+  put_whole "$new" "$DATA"
 }
 
 external() {

@@ -10,6 +10,9 @@ main() {
     exit 2
   }
   cd "$(dirname "$(readlink -f "$0")")"
+  # User data has just put the scripts here, and fetches none anew. Power that fails before they are on
+  # disk would leave empty ones, which boot "well" for ever.
+  sync --file-system .
   export PYTHONDONTWRITEBYTECODE=1
   # A busy node's metadata service answers late, and the AWS command line asks once.
   export AWS_METADATA_SERVICE_NUM_ATTEMPTS=5 AWS_METADATA_SERVICE_TIMEOUT=5

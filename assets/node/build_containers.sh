@@ -29,7 +29,7 @@ main() {
     fail "Pyxis does not build: $(tail -n 3 "$work/log" | paste -s -d ' ')"
   slurm_version >"$out.new/slurm-version"
   rm -rf "$out"
-  mv -T "$out.new" "$out"
+  put_whole "$out.new" "$out"
   echo "build_containers: Enroot and Pyxis for Slurm $(<"$out/slurm-version")"
 }
 

@@ -24,6 +24,14 @@ write_file() {
   fi
 }
 
+# usage: put_whole NEW DIR    gives a directory its name once all of it is on disk
+#
+# What has its name is not looked at again, and power that fails may leave empty files until then.
+put_whole() {
+  sync --file-system "$1"
+  mv -T "$1" "$2"
+}
+
 make_note() {
   mkdir -p "$NOTES"
   : >"$NOTES/$1"

@@ -15,7 +15,7 @@ main() {
   local dir=$link-${sha256:0:12}
   if [[ ! -d $dir ]]; then
     unpack "$region" "s3://$bucket/$key" "$sha256" "$dir.new"
-    mv -T "$dir.new" "$dir"
+    put_whole "$dir.new" "$dir"
   fi
   if [[ $(readlink "$link") != "${dir##*/}" ]]; then
     ln -sfn "${dir##*/}" "$link.new"

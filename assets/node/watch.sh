@@ -9,6 +9,7 @@ set -euo pipefail
 source "$(dirname "$0")/common.sh"
 
 readonly LAST=/run/trainshed/head-address DOCUMENT=/etc/trainshed/fleet.json AGAIN_SECONDS=300
+readonly PORT=6817
 
 main() {
   if [[ -n ${1:-} ]]; then
@@ -23,10 +24,18 @@ follow_head() {
   address=$(getent ahostsv4 "$1" | awk 'NR == 1 {print $1}') || return 0
   [[ -n $address ]] || return 0
   if [[ -e $LAST && $(<"$LAST") != "$address" ]]; then
+    # A new head node has the name minutes before it has slurmctld. slurmd does not start without one,
+    # and the old head node would take this node for lost.
+    answers "$address" || return 0
     echo "watch: the head node is now at $address"
     systemctl restart slurmd.service
   fi
   write_file "$LAST" 0644 root <<<"$address"
+}
+
+answers() {
+  # shellcheck disable=SC2016 # the inner shell's own arguments
+  timeout 5 bash -c 'exec 3<>"/dev/tcp/$1/$2"' -- "$1" "$PORT" 2>/dev/null
 }
 
 join_again() {

@@ -5,9 +5,11 @@ usage: python3 -m boot head|compute|login
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -22,6 +24,8 @@ SCRIPTS = Path(__file__).resolve().parents[1]
 CONFIG = Path("/etc/trainshed")
 LOGS = Path("/var/log/trainshed")
 PROGRESS = Path("/run/trainshed/steps.json")
+LEAST_STEP_MINUTES = 20
+"""slurmd waits 15 for a head node that still boots."""
 READ_AGAIN = 75
 """A step's code when it wants a newer fleet document; user data reads that, and boots again."""
 DOCUMENT = Step(
@@ -65,51 +69,68 @@ class Progress:
         new.replace(self._path)
 
 
-def run_step(step: Step) -> None:
+def run_step(step: Step, minutes: float) -> None:
     """Run a step's script; its output goes to its log and to the journal.
+
+    Args:
+        step: The step.
+        minutes: How long it may take; nobody would hear of one that never ends.
 
     Raises:
         StepError: It failed.
     """
     LOGS.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(  # noqa: S603, the plan's own script
-        [str(SCRIPTS / step.command[0]), *step.command[1:]],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    with (LOGS / f"{step.name}.log").open("a") as log:
+    with (LOGS / f"{step.name}.log").open("a+", errors="replace") as log:
         log.write(f"{time.strftime('%FT%TZ', time.gmtime())} {shlex.join(step.command)}\n")
-        log.write(done.stdout)
-    sys.stdout.write(done.stdout)
+        log.flush()
+        began = log.tell()
+        process = subprocess.Popen(  # noqa: S603, the plan's own script
+            [str(SCRIPTS / step.command[0]), *step.command[1:]],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            code = process.wait(minutes * 60)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(10)  # what the kernel holds on to does not end by that either
+            code = 1
+            log.seek(0, os.SEEK_END)
+            log.write(f"{step.name}: it has not ended after {minutes:g} minutes and was killed\n")
+            log.flush()
+        log.seek(began)
+        output = log.read()
+    sys.stdout.write(output)
     sys.stdout.flush()
-    if done.returncode:
-        raise StepError(step, done.stdout, done.returncode)
+    if code:
+        raise StepError(step, output, code)
 
 
-def planned(node: Node) -> list[Step]:
-    """Return the steps that the fleet document says.
+def planned(node: Node) -> tuple[list[Step], int]:
+    """Return the steps that the fleet document says, and how many minutes each may take.
 
     Raises:
         StepError: It cannot be used, or has no such queue.
     """
     try:
-        return steps(json.loads((CONFIG / "fleet.json").read_text()), node)
+        document = json.loads((CONFIG / "fleet.json").read_text())
+        planned_steps = steps(document, node)
+        return planned_steps, max(int(document["boot_timeout_minutes"]), LEAST_STEP_MINUTES)
     except (KeyError, TypeError, ValueError) as error:
         told = str(error) if type(error) is ValueError else f"the fleet document: {error!r}"
         raise StepError(DOCUMENT, told) from error
 
 
-def run(all_steps: Sequence[Step], progress: Progress) -> None:
+def run(all_steps: Sequence[Step], progress: Progress, minutes: float) -> None:
     """Run the steps in their order, up to the first that fails."""
     for index, step in enumerate(all_steps):
         started = time.monotonic()
         progress.say(index, "running")
         try:
-            run_step(step)
+            run_step(step, minutes)
         except StepError:
             progress.say(index, "failed", time.monotonic() - started)
             raise
@@ -129,8 +150,8 @@ def main(arguments: Sequence[str], variables: Mapping[str, str]) -> int:
     )
     cluster, region = variables["TRAINSHED_CLUSTER"], variables["TRAINSHED_REGION"]
     try:
-        all_steps = planned(node)
-        run(all_steps, Progress(PROGRESS, [step.name for step in all_steps]))
+        all_steps, minutes = planned(node)
+        run(all_steps, Progress(PROGRESS, [step.name for step in all_steps]), minutes)
     except StepError as failed:
         record = FailedBoot.of(node, failed.step, failed.output)
         print(f"boot: {node.name}: step {record.step} failed: {record.reason}", file=sys.stderr)

@@ -144,6 +144,17 @@ def test_arguments_come_from_the_document(name: str, expected: tuple[str, ...]) 
     assert command(COMPUTE, name) == expected
 
 
+def test_a_node_without_gpus_is_asked_for_no_driver() -> None:
+    prepare = {"prepare": {**document()["queues"]["train"], "gpus": 0}}
+    node = Node("compute", "prepare", "i-0ccc", "c7i.24xlarge")
+    kernel = ("check_image.sh", "6.8.0-1040-aws", "", "")
+    assert command(node, "image", queues=prepare) == command(LOGIN, "image") == kernel
+    driver_alone = {"kernel": None, "nvidia_driver": "580.95.05", "efa_installer": None}
+    assert "image" not in names(LOGIN, image=driver_alone)
+    assert command(COMPUTE, "image", image=driver_alone)[1:] == ("", "580.95.05", "")
+    assert "image" not in names(HEAD)
+
+
 def test_a_package_cache_is_fetched_and_used() -> None:
     cached = names(COMPUTE, packages=STORED)
     assert cached.index("cache") < cached.index("packages")
@@ -229,7 +240,7 @@ def test_a_failed_step_ends_the_boot_and_is_recorded(
     plan.append(Step("c", ("good.sh",), ""))
     progress = boot.Progress(scripts / "steps.json", [step.name for step in plan])
     with pytest.raises(boot.StepError) as failed:
-        boot.run(plan, progress)
+        boot.run(plan, progress, 1)
     rows = json.loads((scripts / "steps.json").read_text())
     assert [(row["step"], row["state"]) for row in rows] == [
         ("a", "done"),
@@ -266,7 +277,7 @@ def test_a_step_that_wants_a_newer_document_is_no_failure_yet(
     scripts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (scripts / "bad.sh").write_text("#!/bin/bash\necho bad: not readable\nexit 75\n")
-    monkeypatch.setattr(boot, "planned", lambda node: [Step("files", ("bad.sh",), "mend it")])
+    monkeypatch.setattr(boot, "planned", lambda node: ([Step("files", ("bad.sh",), "mend it")], 1))
     monkeypatch.setattr(boot, "PROGRESS", scripts / "steps.json")
     monkeypatch.setattr(boot, "publish", lambda *_: pytest.fail("a record ends a deployment"))
     node = {"QUEUE": "", "INSTANCE_ID": "i-0", "INSTANCE_TYPE": "t", "CLUSTER": "c", "REGION": "r"}

@@ -58,6 +58,30 @@ def test_an_object_becomes_a_directory_behind_a_link(bucket: tuple[Path, str]) -
     assert fetch(bucket, sha256).returncode == 0, "what is there is not fetched again"
 
 
+def test_a_directory_has_no_name_until_all_of_it_is_on_disk(bucket: tuple[Path, str]) -> None:
+    work, sha256 = bucket
+    fakes = fake(
+        work / "fakes", "sync", f'echo "$*" >"{work}/synced"; ls "$2" >>"{work}/synced"; exit 1'
+    )
+    assert fetch(bucket, sha256).returncode
+    new = work / f"files-{sha256[:12]}.new"
+    assert (work / "synced").read_text() == f"--file-system {new}\nslurm.conf\n"
+    assert not new.with_suffix("").exists()
+    (fakes / "sync").unlink()
+    assert fetch(bucket, sha256).returncode == 0
+    assert (work / "files/slurm.conf").read_text() == "ClusterName=kait\n"
+
+
+def test_a_nodes_scripts_are_on_disk_before_they_run(tmp_path: Path) -> None:
+    fakes = fake(tmp_path / "fakes", "sync", f'echo "sync $* in $PWD" >>"{tmp_path}/calls"')
+    fake(fakes, "flock", f'echo "$*" >>"{tmp_path}/calls"')
+    assert run("boot.sh", "head", fakes=fakes).returncode == 0
+    assert (tmp_path / "calls").read_text().splitlines() == [
+        f"sync --file-system . in {Path(asset('node')).resolve()}",
+        "/run/trainshed-boot.lock python3 -m boot head",
+    ]
+
+
 def test_an_object_that_may_not_be_read_has_a_code_of_its_own(bucket: tuple[Path, str]) -> None:
     work, sha256 = bucket
     (work / "bucket/files.zip").unlink()
@@ -90,6 +114,24 @@ def test_an_object_with_another_checksum_is_not_unpacked(bucket: tuple[Path, str
 def test_the_kernel_is_compared_with_the_lock(tmp_path: Path, kernel: str, said: str) -> None:
     fakes = fake(tmp_path / "fakes", "uname", "echo 6.8.0-1040-aws")
     assert run("check_image.sh", kernel, "", "", fakes=fakes).stderr == said.format(kernel)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build  (dvs-builder@U16)  "
+        "Tue Sep 23 09:55:41 UTC 2025",
+        "NVIDIA UNIX x86_64 Kernel Module  580.95.05  Wed Oct  1 10:00:00 UTC 2025",
+    ],
+    ids=["open", "closed"],
+)
+def test_the_driver_is_read_from_either_of_its_kernel_modules(tmp_path: Path, line: str) -> None:
+    (tmp_path / "version").write_text(f"NVRM version: {line}\nGCC version:  gcc 13.3.0  x\n")
+    script = asset("node", "check_image.sh")
+    source = f"sed '$d; s#/proc/driver/nvidia/version#{tmp_path}/version#' '{script}'"
+    text = f"source <({source}); nvidia_driver"
+    done = subprocess.check_output(["/bin/bash", "-c", text, script], text=True)
+    assert done == "580.95.05\n"
 
 
 def test_every_difference_from_the_lock_is_named_at_once(tmp_path: Path) -> None:
@@ -234,3 +276,35 @@ def test_a_link_in_scratch_opens_no_directory_of_the_system(scratch: Path) -> No
         "see whose it is, and remove it\n",
     )
     assert system.stat().st_mode & 0o7777 == 0o755
+
+
+@pytest.mark.parametrize(
+    ("efa", "nvlink", "lines"),
+    [
+        ("efa", "nvlink", ["FI_EFA_USE_HUGE_PAGE=0"]),
+        ("efa", "no-nvlink", ["FI_EFA_USE_HUGE_PAGE=0", "NCCL_P2P_DISABLE=1"]),
+        ("no-efa", "no-nvlink", ["NCCL_P2P_DISABLE=1"]),
+        ("no-efa", "nvlink", []),
+    ],
+    ids=["p5en", "g6 with EFA", "g6", "NVLink alone"],
+)
+def test_gpus_talk_to_each_other_directly_only_where_they_have_nvlink(
+    efa: str, nvlink: str, lines: list[str]
+) -> None:
+    assert environment(f"lines {efa} {nvlink}") == ["NCCL_SOCKET_IFNAME=^lo,docker,veth", *lines]
+
+
+def environment(call: str, plugins: str = "/nowhere") -> list[str]:
+    """Return what a function of training_environment.sh prints."""
+    script = asset("node", "training_environment.sh")
+    # All of it but the call of main.
+    text = f"source <(sed '$d; s#/opt/amazon/ofi-nccl/lib #{plugins} #' '{script}'); {call}"
+    return subprocess.check_output(["/bin/bash", "-c", text, script], text=True).splitlines()
+
+
+def test_a_container_keeps_its_own_path_to_libraries(tmp_path: Path) -> None:
+    (tmp_path / "libnccl-net.so").touch()
+    of_node = environment("lines efa nvlink", str(tmp_path))
+    assert f"LD_LIBRARY_PATH={tmp_path}:/opt/amazon/efa/lib" in of_node
+    of_containers = environment("lines efa nvlink | of_containers", str(tmp_path))
+    assert of_containers == [line for line in of_node if "LD_LIBRARY_PATH" not in line] != []

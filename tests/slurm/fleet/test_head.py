@@ -79,7 +79,11 @@ def test_a_new_head_node_stops_the_old_one_and_has_its_queue_and_accounting(flee
         60,
         0.5,
     )
+    slurmd = lab.daemons(nodes[1])["slurmd.service"]
     new = lab.launch("head")
+    # It has the name already, and no slurmctld that could tell slurmd its configuration.
+    nodes[1].machine.run("systemctl", "start", "trainshed-watch", seconds=120)
+    assert lab.daemons(nodes[1])["slurmd.service"] == slurmd
     lab.wait_booted(new)
     assert lab.ec2_states()[old.instance_id] == "stopped"
     assert not old.machine.alive

@@ -15,7 +15,9 @@ from tests.slurm.lab.cluster import USERS
 from tests.waiting import wait_until
 
 from .aws import ENDPOINT
+from .disk import differences
 from .files import INSTANCE_TYPE
+from .killing import Moment, kill
 from .lab import FleetLab, Node
 
 SHIM = "run/lab-shim"
@@ -307,3 +309,29 @@ def test_the_rule_of_an_installation_that_was_cut_off_is_taken_away(
     script.run_to_its_end()
     script.remove()
     assert not rule.exists()
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [*(Moment("mv", call) for call in (1, 2, 3)), Moment("hostname", 2), Moment("chmod", 3)],
+    ids=str,
+)
+def test_a_name_is_whole_wherever_the_step_was_killed(
+    spare: tuple[FleetLab, Node], moment: Moment
+) -> None:
+    lab, node = spare
+    machine = node.machine
+    before = lab.disk_of_any(node)
+    hosts = (machine.files / "etc/hosts").read_text()
+    # As cloud-init leaves an instance.
+    (machine.files / "etc/cloud/cloud.cfg.d/99-trainshed-hostname.cfg").unlink()
+    (machine.files / "etc/hostname").write_text("ip-10-0-0-9\n")
+    lines = [line for line in hosts.splitlines() if not line.endswith(f" {node.name}")]
+    (machine.files / "etc/hosts").write_text("\n".join([*lines, "127.0.1.1 ip-10-0-0-9"]) + "\n")
+    machine.run("hostname", "ip-10-0-0-9")
+    script = ("/opt/trainshed/current/set_hostname.sh", node.name)
+    kill(node, moment, *script)
+    machine.run(*script)
+    assert machine.run("hostname") == node.name
+    assert (machine.files / "etc/hosts").read_text() == hosts
+    assert differences(before, lab.disk_of_any(node)) == []
