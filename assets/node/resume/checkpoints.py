@@ -97,7 +97,7 @@ def fault_of(path: Path) -> str:
             return _by_torch(path)
         if path.is_dir() and (path / MARKER).exists():
             return ""
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
         return f"it cannot be read: {error}"
     return f"it has neither {MANIFEST} nor {TORCH} nor {MARKER}"
 

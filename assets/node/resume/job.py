@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _SECONDS = 30
+# A restart of slurmctld, as by a deployment, must not end a job that has saved to go on.
+_TRIES, _PAUSE_SECONDS = 45, 2
+_AWAY = re.compile(r"unable to contact|connect failure|connection refused|timed out", re.IGNORECASE)
 _BAD = ("down", "drain", "fail", "no_respond")
 
 
@@ -24,18 +29,19 @@ class Job:
 
     def shown(self) -> dict[str, str]:
         """Return what Slurm shows of the job; empty when it does not answer."""
-        said = _said("scontrol", "--oneliner", "show", "job", self.id) if self.id else ""
+        show = ("scontrol", "--oneliner", "show", "job", self.id)
+        said = _patiently(*show)[1] if self.id else ""
         return dict(word.split("=", 1) for word in said.split() if "=" in word)
 
     def bad_nodes(self) -> tuple[str, ...]:
         """Return the nodes of the job that get no new jobs."""
-        said = _said("sinfo", "-ahNn", self._nodes, "-o", "%N %T") if self._nodes else ""
+        said = _run("sinfo", "-ahNn", self._nodes, "-o", "%N %T")[1] if self._nodes else ""
         rows = {tuple(line.split()) for line in said.splitlines() if len(line.split()) == 2}
         return tuple(sorted(name for name, state in rows if state.startswith(_BAD)))
 
     def requeue(self) -> bool:
         """Have Slurm end the job and queue it again; tell whether it agreed."""
-        return _run("scontrol", "requeue", self.id)[0] == 0
+        return _patiently("scontrol", "requeue", self.id)[0] == 0
 
 
 class Diary:
@@ -59,11 +65,17 @@ class Diary:
             self._path = None
 
 
-def _said(*command: str) -> str:
-    return _run(*command)[1]
+def _patiently(*command: str) -> tuple[int, str]:
+    """Run a command once slurmctld is there."""
+    for _ in range(_TRIES):
+        code, said, error = _run(*command)
+        if code == 0 or not _AWAY.search(error):
+            break
+        time.sleep(_PAUSE_SECONDS)
+    return code, said
 
 
-def _run(*command: Sequence[str] | str) -> tuple[int, str]:
+def _run(*command: Sequence[str] | str) -> tuple[int, str, str]:
     try:
         # Slurm's programs, found as the user's shell finds them.
         done = subprocess.run(  # noqa: S603
@@ -73,6 +85,6 @@ def _run(*command: Sequence[str] | str) -> tuple[int, str]:
             timeout=_SECONDS,
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired):
-        return 1, ""
-    return done.returncode, done.stdout
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return 1, "", str(error)
+    return done.returncode, done.stdout, done.stderr

@@ -132,7 +132,8 @@ class Runner:
             asked_to_save=signal.SIGUSR1 in self._asked,
             asked_to_end=signal.SIGTERM in self._asked,
             job_runs=self._runs(shown),
-            may_requeue=shown.get("Requeue") == "1",
+            # Where Slurm says nothing it is asked to requeue all the same, and may refuse.
+            may_requeue=bool(self._job.id) and shown.get("Requeue", "1") == "1",
             bad_nodes=self._job.bad_nodes() if code else (),
             failures=failures,
             retries=self._plan.retries,

@@ -53,6 +53,10 @@ def names_nothing(path: Path) -> None:
     (path / "manifest.json").write_text('{"files": {}}')
 
 
+def names_a_zero_byte(path: Path) -> None:
+    (path / "manifest.json").write_text('{"files": {"a\\u0000": {"bytes": 1, "sha256": ""}}}')
+
+
 @pytest.mark.parametrize(
     ("break_it", "fault"),
     [
@@ -62,8 +66,17 @@ def names_nothing(path: Path) -> None:
         (half_sealed, "manifest.json cannot be read: "),
         (one_gone, "rank-0.bin is missing"),
         (names_nothing, "manifest.json names no file"),
+        (names_a_zero_byte, "it cannot be read: embedded null byte"),
     ],
-    ids=["truncated", "zeros", "no manifest", "half a manifest", "missing file", "empty manifest"],
+    ids=[
+        "truncated",
+        "zeros",
+        "no manifest",
+        "half a manifest",
+        "missing file",
+        "empty manifest",
+        "zero byte",
+    ],
 )
 def test_a_broken_newest_checkpoint_is_passed_over(
     tmp_path: Path, break_it: Callable[[Path], None], fault: str

@@ -15,8 +15,9 @@ from tests.waiting import wait_until
 RESUME = Path(__file__).parents[3] / "assets" / "node" / "resume"
 SCONTROL = """\
 #!/bin/bash
-if [[ -e $CALLS.away-$1 ]]; then
-  rm "$CALLS.away-$1"
+away=$CALLS.away-$(grep -oE "show|requeue" <<<"$*")
+if [[ -e $away ]]; then
+  rm "$away"
   echo "slurm_load_jobs error: Unable to contact slurm controller (connect failure)" >&2
   exit 1
 fi
