@@ -122,6 +122,17 @@ def test_a_result_is_one_line_of_json() -> None:
         assert said["evidence"]
 
 
+def test_a_journal_that_cannot_search_is_not_taken_for_one_without_errors() -> None:
+    """It ends with 1, as where nothing was found; the kernel's own buffer has the error."""
+    said = "Compiled without pattern matching support\n"
+    lost = "[  701.250000] NVRM: Xid (PCI:0000:53:00): 79, GPU has fallen off the bus.\n"
+    old = Fault(commands={"journalctl": {"code": 1, "err": said}})
+    probe = SaidNode(old)
+    probe._commands["dmesg"] = Said(0, lost)
+    result = fast.CHECKS["xid"](Node(probe, old.expected))
+    assert (result.verdict, result.severity) == ("fail", "reboot")
+
+
 class Hanging(Probe):
     """A node of which no command ends."""
 

@@ -218,7 +218,8 @@ def test_the_gate_refuses_what_nobody_has_measured_only_if_it_is_strict(
     document = json.loads(node.expect.read_text())
     node.expect.write_text(json.dumps({**document, "gpus": int(gpus)}))
     recorded = HERE / "h200" / ("two" if gpus == "2" else "one") / "gate.txt"
-    node.command("srun", f'echo "srun $*" >>"$CALLS"; cat {recorded}')
+    words = "$* FI_PROVIDER=$FI_PROVIDER NCCL_DEBUG=$NCCL_DEBUG,$NCCL_DEBUG_SUBSYS"
+    node.command("srun", f'echo "srun {words}" >>"$CALLS"; cat {recorded}')
     node.environment.update(
         SLURM_JOB_NUM_NODES="1", SLURM_JOB_ID="7", NCCL_TESTS="/opt/all_reduce_perf"
     )
@@ -231,3 +232,17 @@ def test_the_gate_refuses_what_nobody_has_measured_only_if_it_is_strict(
     (told,) = node.told("srun")
     assert f"--ntasks-per-node={gpus} --gpus-per-node={gpus}" in told
     assert "/opt/all_reduce_perf --minbytes 128M --maxbytes 16G" in told
+    # Values are looked at, and NCCL says what carries them.
+    assert " --check 1 " in told
+    assert told.endswith(" FI_PROVIDER=efa NCCL_DEBUG=INFO,INIT,NET")
+
+
+def test_a_run_that_failed_closes_the_gate_whatever_it_printed(tmp_path: Path) -> None:
+    node = ScriptNode(tmp_path)
+    document = json.loads(node.expect.read_text())
+    node.expect.write_text(json.dumps({**document, "gpus": 2}))
+    node.command("srun", f"cat {HERE}/h200/two/gate.txt; exit 9")
+    node.environment.update(SLURM_JOB_NUM_NODES="1", SLURM_JOB_ID="7", NCCL_TESTS="/opt/x")
+    done = node.run("nccl_gate.sh", str(node.expect), str(tmp_path / "out"))
+    assert done.returncode == 1
+    assert "the all-reduce failed: exit code 9" in json.loads(done.stdout)["evidence"]
