@@ -84,7 +84,7 @@ def of_role(agent: NodeAgent) -> tuple[AlarmSpec, ...]:
     severity: Severity = "critical" if agent.role is NodeRole.HEAD else "warning"
     memory = AlarmSpec(
         name=f"{agent.role.capitalize()}Memory",
-        metric=_metric(agent, "mem_used_percent", "Maximum", _MINUTE),
+        metric=agent_metric(agent, "mem_used_percent", "Maximum", _MINUTE),
         threshold=95,
         comparison=ABOVE,
         periods=10,
@@ -126,7 +126,7 @@ def of_scheduler(agent: NodeAgent) -> tuple[AlarmSpec, ...]:
     daemons = tuple(
         AlarmSpec(
             name=f"{daemon.capitalize()}Down",
-            metric=_metric(agent, f"{daemon}_up", "Minimum", _MINUTE),
+            metric=agent_metric(agent, f"{daemon}_up", "Minimum", _MINUTE),
             threshold=1,
             comparison=BELOW,
             periods=3,
@@ -146,7 +146,7 @@ def of_scheduler(agent: NodeAgent) -> tuple[AlarmSpec, ...]:
         *daemons,
         AlarmSpec(
             name="NodesDown",
-            metric=_metric(agent, "nodes_down", "Maximum", _MINUTE),
+            metric=agent_metric(agent, "nodes_down", "Maximum", _MINUTE),
             threshold=1,
             comparison=AT_LEAST,
             periods=5,
@@ -157,7 +157,7 @@ def of_scheduler(agent: NodeAgent) -> tuple[AlarmSpec, ...]:
         ),
         AlarmSpec(
             name="NodesDrained",
-            metric=_metric(agent, "nodes_drained", "Minimum", _FIVE_MINUTES),
+            metric=agent_metric(agent, "nodes_drained", "Minimum", _FIVE_MINUTES),
             threshold=1,
             comparison=AT_LEAST,
             periods=12,
@@ -168,7 +168,7 @@ def of_scheduler(agent: NodeAgent) -> tuple[AlarmSpec, ...]:
         ),
         AlarmSpec(
             name="JobsWaiting",
-            metric=_metric(agent, "pending_minutes", "Maximum", _FIVE_MINUTES),
+            metric=agent_metric(agent, "pending_minutes", "Maximum", _FIVE_MINUTES),
             threshold=24 * 60,
             comparison=ABOVE,
             periods=3,
@@ -176,49 +176,6 @@ def of_scheduler(agent: NodeAgent) -> tuple[AlarmSpec, ...]:
             severity="info",
             summary=f"A job of {cluster} has waited for more than a day",
             do="`squeue -t PD --Format=jobid,reason,username` says for what.",
-        ),
-        *_of_recovery(agent),
-    )
-
-
-def _of_recovery(agent: NodeAgent) -> tuple[AlarmSpec, ...]:
-    """Return the alarms on what recovery reports; it runs where ``slurm.gate`` is enabled."""
-    cluster = agent.cluster_name
-    return (
-        AlarmSpec(
-            name="NodesHeld",
-            metric=_metric(agent, "nodes_held", "Minimum", _FIVE_MINUTES),
-            threshold=1,
-            comparison=AT_LEAST,
-            periods=12,
-            missing=UNKNOWN,
-            severity="warning",
-            summary=f"New nodes of {cluster} have been held back for an hour",
-            do="`scontrol show node` has in the comment what they failed or wait for.",
-        ),
-        AlarmSpec(
-            name="QueuesClosed",
-            metric=_metric(agent, "queues_closed", "Minimum", _FIVE_MINUTES),
-            threshold=1,
-            comparison=AT_LEAST,
-            periods=12,
-            missing=UNKNOWN,
-            severity="critical",
-            summary=f"A queue of {cluster} has been closed by its gate for an hour",
-            details="Its jobs wait; its nodes cost what they do.",
-            do="`sudo trainshed-gate` on the head node runs it again; `--open QUEUE` opens it.",
-        ),
-        AlarmSpec(
-            name="GoodputLow",
-            metric=_metric(agent, "goodput_percent", "Minimum", cdk.Duration.hours(1)),
-            threshold=80,
-            comparison=BELOW,
-            periods=6,
-            datapoints=3,
-            missing=UNKNOWN,
-            severity="info",
-            summary=f"More than a fifth of the GPU time of {cluster} was lost in the last week",
-            do="The digest names the jobs: do they write checkpoints, and which nodes failed?",
         ),
     )
 
@@ -263,7 +220,7 @@ def of_gpus(agent: NodeAgent) -> tuple[AlarmSpec, ...]:
     return tuple(
         AlarmSpec(
             name=name,
-            metric=_metric(agent, metric, statistic, _MINUTE),
+            metric=agent_metric(agent, metric, statistic, _MINUTE),
             threshold=0,
             comparison=ABOVE,
             periods=periods,
@@ -279,7 +236,10 @@ def of_gpus(agent: NodeAgent) -> tuple[AlarmSpec, ...]:
     )
 
 
-def _metric(agent: NodeAgent, name: str, statistic: str, period: cdk.Duration) -> cloudwatch.Metric:
+def agent_metric(
+    agent: NodeAgent, name: str, statistic: str, period: cdk.Duration
+) -> cloudwatch.Metric:
+    """Return a metric of all nodes of an agent's role."""
     return cloudwatch.Metric(
         namespace=NAMESPACE,
         metric_name=name,

@@ -53,8 +53,12 @@ def alerts_of(
         dashboard_url=settings.dashboard_url,
     )
     _watch_storage(alerts, institution, cluster)
-    # ParallelCluster's nodes run no agent of trainshed.
-    alerts.watch_fleet(cluster.fleet, agents=getattr(cluster.fleet, "agents", ()))
+    alerts.watch_fleet(
+        cluster.fleet,
+        # ParallelCluster's nodes run no agent of trainshed; its head node sends some metrics.
+        agents=getattr(cluster.fleet, "agents", ()),
+        head_metrics=getattr(cluster.fleet, "head_metrics", ()),
+    )
     _watch_capacity(alerts, institution, cluster)
     _watch_backend(alerts, institution, cluster)
     alerts.watch_function(cluster.fleet.provider.on_event, prefix="Provider")

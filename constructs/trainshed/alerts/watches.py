@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
@@ -16,7 +16,8 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from ..facts.capacity_blocks import INTERRUPTION_TYPES
-from . import capacity_alarms, file_system_alarms, fleet_alarms
+from . import capacity_alarms, file_system_alarms, fleet_alarms, recovery_alarms
+from ._given import check_here
 from .agent import NodeAgent, NodeRole
 from .alarms import ABOVE, AT_LEAST, FINE, AlarmContext, AlarmSpec
 from .file_system_alarms import ProvisionedLimits, WatchedFileSystem
@@ -71,13 +72,20 @@ class Watches(Construct):
             prefix: Begins the construct ids where several file systems are watched.
 
         Raises:
-            ValueError: Its space is to be watched, and its size is not known.
+            ValueError: Its space is to be watched, and its size is not known; or it is in a stack
+                of another Region.
         """
+        check_here(self, "storage", storage)
         for spec in file_system_alarms.of(storage, directions, limits, space=space):
             self.add_alarm(spec, prefix=prefix)
 
     def watch_fleet(
-        self, fleet: WatchedFleet, *, agents: Sequence[NodeAgent] = (), prefix: str = ""
+        self,
+        fleet: WatchedFleet,
+        *,
+        agents: Sequence[NodeAgent] = (),
+        head_metrics: Collection[str] = (),
+        prefix: str = "",
     ) -> None:
         """Watch a fleet: its head node and, where nodes run the agent, what they report.
 
@@ -85,13 +93,23 @@ class Watches(Construct):
             fleet: Any fleet.
             agents: The agents whose ``configuration()`` the nodes run, one a role. Nodes of a role
                 that is left out are not watched from within.
+            head_metrics: Metrics that a head node without an agent sends to CloudWatch itself.
             prefix: Begins the construct ids where several fleets are watched.
+
+        Raises:
+            ValueError: No alarm reads one of ``head_metrics``; or the fleet is in a stack of
+                another Region.
         """
-        specs = list(fleet_alarms.of_head_node(fleet))
+        check_here(self, "fleet", fleet)
+        specs = [
+            *fleet_alarms.of_head_node(fleet),
+            *recovery_alarms.of_sent(fleet.cluster_name, head_metrics),
+        ]
         for agent in agents:
             specs += fleet_alarms.of_role(agent)
             if agent.role is NodeRole.HEAD:
                 specs += fleet_alarms.of_scheduler(agent)
+                specs += recovery_alarms.of_recovery(agent)
             if agent.role is NodeRole.COMPUTE:
                 specs += [*fleet_alarms.of_gpus(agent), *capacity_alarms.of_idle_gpus(agent)]
         for spec in specs:

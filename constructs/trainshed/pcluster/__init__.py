@@ -6,6 +6,7 @@ Pure: importing it imports neither the CDK nor ParallelCluster.
 from .checks import Surroundings, configuration_faults
 from .configuration_schema import schema
 from .fleet_rules import fleet_faults, has_own_boundary, unknown_types
+from .gate import head_metrics
 from .names import compute_resource_name, node_expression
 from .placeholders import placeholders, with_named_database
 from .policy import policy_warnings
@@ -21,6 +22,7 @@ __all__ = [
     "configuration_faults",
     "fleet_faults",
     "has_own_boundary",
+    "head_metrics",
     "node_expression",
     "placeholders",
     "policy_warnings",

@@ -50,7 +50,10 @@ def gated_queue(
 
 def head_metrics(fleet: Fleet) -> tuple[str, ...]:
     """Return the metrics that the head node sends to CloudWatch itself, for alarms."""
-    return ("nodes_held", "queues_closed") if fleet.parallelcluster.gate else ()
+    gate = ["queues_closed"] if fleet.parallelcluster.gate else []
+    # Without a database Slurm keeps no account of jobs that are over.
+    goodput = ["goodput_percent"] if fleet.accounting else []
+    return ("nodes_held", *gate, *goodput)
 
 
 def gate_faults(fleet: Fleet, known_types: Mapping[str, InstanceType]) -> Iterator[Fault]:

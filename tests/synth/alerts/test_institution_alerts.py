@@ -87,3 +87,20 @@ def test_a_bare_fleet_is_watched_from_within() -> None:
         if alarm.get("Namespace") == "Trainshed":
             (name,) = (d["Value"] for d in alarm["Dimensions"] if d["Name"] == "ClusterName")
             assert name == bare.cluster_name
+
+
+@pytest.mark.parametrize("gated", [True, False])
+def test_what_a_head_node_of_parallelcluster_sends_is_watched(
+    full: Institution, gated: bool
+) -> None:
+    options = full.fleet.parallelcluster.model_copy(
+        update={} if gated else {"gate": None},
+    )
+    fleet = full.fleet.model_copy(update={"parallelcluster": options})
+    assert full.fleet.accounting
+    alarms = alarms_of(full.model_copy(update={"fleet": fleet}))
+    sent = {name for name, alarm in alarms.items() if alarm.get("Namespace") == "Trainshed"}
+    assert sent == {"NodesHeld", "GoodputLow", *(["QueuesClosed"] if gated else [])}
+    for name in sent:
+        (cluster, role) = alarms[name]["Dimensions"]
+        assert (cluster["Value"], role["Value"]) == ("full-h200", "head")

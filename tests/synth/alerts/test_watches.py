@@ -338,6 +338,28 @@ def test_without_agents_only_what_aws_measures_is_watched(
     assert [name[:-8] for name in names] == ["AlertsHeadNodeStatus"]
 
 
+def test_what_a_head_node_sends_itself_is_watched_as_an_agents_is(
+    alerts: Alerts, resources: Resources
+) -> None:
+    made = alerts()
+    made.watch_fleet(Fleet(), agents=[NodeAgent("kait", NodeRole.HEAD)], prefix="Bare")
+    made.watch_fleet(Fleet(), head_metrics=["queues_closed", "nodes_held"], prefix="Other")
+    found = {n[6:-8]: alarm for n, alarm in resources("AWS::CloudWatch::Alarm").items()}
+    others = {name for name in found if name.startswith("Other")}
+    assert others == {"OtherHeadNodeStatus", "OtherNodesHeld", "OtherQueuesClosed"}
+    for name in ("NodesHeld", "QueuesClosed"):
+        assert found[f"Other{name}"]["Dimensions"] == found[f"Bare{name}"]["Dimensions"]
+        assert found[f"Other{name}"]["Threshold"] == found[f"Bare{name}"]["Threshold"]
+
+
+def test_a_metric_that_no_alarm_reads_is_refused(alerts: Alerts) -> None:
+    told = (
+        "no alarm reads nodes_lost of a head node; use nodes_held, queues_closed, goodput_percent"
+    )
+    with pytest.raises(ValueError, match=told):
+        alerts().watch_fleet(Fleet(), head_metrics=["nodes_lost"])
+
+
 def test_two_of_a_kind_are_told_apart_by_a_prefix(alerts: Alerts, resources: Resources) -> None:
     made = alerts()
     made.watch_file_system(Storage(), prefix="Home")
