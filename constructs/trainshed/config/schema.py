@@ -22,6 +22,7 @@ def json_schema() -> dict[str, Any]:
     schema = Institution.model_json_schema()
     _without_titles(schema)
     _shortened(schema)
+    _closed(schema)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "trainshed institution",
@@ -43,6 +44,18 @@ def _texts(record: type[Record]) -> Iterator[tuple[str, str]]:
         match field, text:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(ast.Constant(str(words))):
                 yield name, inspect.cleandoc(words)
+
+
+def _closed(node: Any) -> None:
+    """Refuse names of the user's own that have another form: an editor checked nothing in them."""
+    if isinstance(node, dict):
+        if "patternProperties" in node and isinstance(node["patternProperties"], dict):
+            node.setdefault("additionalProperties", False)
+        for child in node.values():
+            _closed(child)
+    elif isinstance(node, list):
+        for child in node:
+            _closed(child)
 
 
 def _shortened(node: Any) -> None:

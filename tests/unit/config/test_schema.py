@@ -37,6 +37,18 @@ def test_examples_satisfy_the_editor_schema(path: Path) -> None:
     jsonschema.validate(json.loads(json.dumps(data, default=str)), json_schema())
 
 
+@pytest.mark.parametrize(
+    ("name", "wrong"), [("queues", "Train"), ("login_nodes", "login_1")], ids=["queue", "pool"]
+)
+def test_an_editor_refuses_a_name_of_another_form(name: str, wrong: str) -> None:
+    """It left whatever stood below such a name unchecked."""
+    data = yaml.safe_load((ROOT / "institutions" / "full.yaml").read_text())
+    data = json.loads(json.dumps(data, default=str))
+    data["fleet"][name][wrong] = {"max_node": "four"}
+    with pytest.raises(jsonschema.ValidationError, match=f"'{wrong}'"):
+        jsonschema.validate(data, json_schema())
+
+
 @pytest.mark.parametrize("record", list(every_record()), ids=lambda record: record.__name__)
 def test_every_field_says_what_changing_it_does(record: type[Record]) -> None:
     silent = [
