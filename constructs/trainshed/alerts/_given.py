@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aws_cdk import aws_secretsmanager as secretsmanager
-from constructs import Construct
+from constructs import Construct, IConstruct
 
+from .._stacks import stack_facts
 from ..config.alerts import EMAIL, PAGE, address_faults
 from ..config.texts import Form
 from ..records import is_token
@@ -106,6 +107,22 @@ def check_reserved(reserved_concurrency: object) -> None:
         raise ValueError(
             f"reserved_concurrency is {reserved_concurrency!r}; use 1, which keeps the order of "
             "alerts, or None in an account without concurrency to reserve (0 would stop them all)"
+        )
+
+
+def check_here(alerts: IConstruct, name: str, watched: object) -> None:
+    """Refuse what is known to be in another Region: its metrics are there, and no alarm sees them.
+
+    Raises:
+        ValueError: It is.
+    """
+    if not isinstance(watched, Construct):
+        return
+    here, there = stack_facts(alerts).region, stack_facts(watched).region
+    if here != there and not (is_token(here) or is_token(there)):
+        raise ValueError(
+            f"{name} {watched.node.path} is in {there} and its alarms would be in {here}, where "
+            f"they see nothing; make SlackAlerts in a stack of {there}"
         )
 
 
