@@ -13,6 +13,7 @@ from tests.slurm.lab.cluster import USERS
 from .containers import build, package_cache
 from .disk import differences
 from .files import QUEUE
+from .killing import HALF_A_COPY, Moment, kill
 from .lab import FleetLab, Node
 
 SCRIPT = 'echo "$LAB_IMAGE $LAB_RUNTIME $(enroot)"'
@@ -86,6 +87,42 @@ def test_a_second_boot_changes_nothing(fleet: tuple[FleetLab, dict[str, Node]], 
     lab.boot_again(nodes[role])
     lab.wait_booted(nodes[role])
     assert differences(before, lab.disk(nodes[role])) == []
+
+
+OF_NODE = ("/run/enroot", "/run/pyxis", "/var/lib/enroot", "/etc/tmpfiles.d/trainshed-enroot.conf")
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        Moment("cp", 1, HALF_A_COPY),
+        Moment("cp", 4, HALF_A_COPY),
+        *(Moment("mv", call) for call in (1, 3)),
+        *(Moment("setcap", call) for call in (1, 2)),
+        Moment("ln"),
+        Moment("systemd-tmpfiles"),
+    ],
+    ids=str,
+)
+def test_containers_are_whole_wherever_the_step_was_killed(
+    fleet: tuple[FleetLab, dict[str, Node]], moment: Moment
+) -> None:
+    lab, nodes = fleet
+    node, machine = nodes["login"], nodes["login"].machine
+    before = lab.disk_of_any(node)
+    source = "/opt/trainshed/packages/containers/root"
+    files = machine.run("find", source, "!", "-type", "d", "-printf", "/%P\\n").split()
+    owned = ("/etc/enroot/enroot.conf.d/trainshed.conf", "/etc/enroot/hooks.d/50-slurm-pmi.sh")
+    machine.run("rm", "-rf", *files, *owned, *OF_NODE)
+    install = ("/opt/trainshed/current/install_containers.sh", "/opt/trainshed/packages")
+    kill(node, moment, *install)
+    machine.run(*install)
+    assert differences(before, lab.disk_of_any(node)) == []
+    for program in ("enroot-mksquashovlfs", "enroot-aufs2ovlfs"):
+        assert "cap_sys_admin" in machine.run("getcap", f"/usr/bin/{program}")
+    uid = USERS["alice"]
+    owner = machine.run("stat", "-c", "%u", f"/var/lib/enroot/data/user-{uid}")
+    assert owner == str(uid)
 
 
 def test_a_kernel_that_keeps_namespaces_from_users_gets_enroots_profile(

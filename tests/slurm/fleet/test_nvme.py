@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from dataclasses import dataclass, field
@@ -108,6 +109,57 @@ def test_one_disk_is_scratch_without_an_array(instance: Instance) -> None:
     instance.add_disks(1)
     code, said = instance.start(f"{SCRATCH}\nfindmnt -no SOURCE,FSTYPE /opt/scratch\n")
     assert (code, said.split()[-2:]) == (0, ["/dev/ubdb", "ext4"]), said
+
+
+# Kills the script, with all that it has started, before or after a program has done its work.
+_KILLED = """\
+killed_at() {
+  local program=$1 words=$2 when=$3
+  mkdir -p /run/shims
+  cat >"/run/shims/$program" <<SHIM
+#!/bin/bash
+PATH=\\${PATH#*:}
+if [[ "\\$*" == *"$words"* ]]; then
+  [[ $when == before ]] || $program "\\$@"
+  kill -9 0
+fi
+exec $program "\\$@"
+SHIM
+  chmod 0755 "/run/shims/$program"
+  if PATH="/run/shims:$PATH" setsid --wait SCRIPT; then
+    return 1
+  fi
+  rm "/run/shims/$program"
+}
+"""
+_MOMENTS = (("mdadm", "--create"), ("wipefs", "--all"), ("mkfs.ext4", "-q"), ("mount", "noatime"))
+# What looks like a file system, or a part of one, lies where that of the array will begin.
+_DIRT = "for disk in /dev/ubd[b-d]; do mkfs.ext4 -q -F $disk; done"
+
+
+_CASES = [(when, reboots) for when in ("after", "before") for reboots in (True, False)]
+
+
+@pytest.mark.parametrize(
+    ("when", "reboots"), _CASES if os.environ.get("TRAINSHED_SWEEP") else _CASES[:1]
+)
+def test_scratch_is_whole_wherever_the_step_was_killed(
+    tmp_path: Path, when: str, reboots: bool
+) -> None:
+    for program, words in _MOMENTS:
+        work = tmp_path / program
+        work.mkdir()
+        instance = Instance(work)
+        instance.add_disks(3)
+        kill = _KILLED.replace("SCRIPT", SCRATCH) + f"{_DIRT}\nkilled_at {program} {words} {when}\n"
+        whole = f"{SCRATCH}\necho kept >/opt/scratch/tmp/file\n{SCRATCH}\ncat /opt/scratch/tmp/file"
+        code, said = instance.start(kill + ("" if reboots else whole))
+        if reboots:
+            assert code == 0, said
+            code, said = instance.start(whole)
+        assert code == 0 and said.splitlines()[-1] == "kept", f"{program}: {said}"
+        assert said.count(f"nvme_scratch: /opt/scratch has {_THREE_DISKS}") == 2, said
+        shutil.rmtree(work)
 
 
 def test_an_instance_without_disks_is_named(instance: Instance) -> None:
