@@ -58,7 +58,7 @@ class Stack:
             lambda: (answer := handler.is_complete(event, CONTEXT))["IsComplete"] and answer,
             lambda: f"{event['RequestType']}: {self.status()}",
             seconds,
-            every=4,
+            every=1,
         )
         return dict(done.get("Data", {}))
 
@@ -131,6 +131,10 @@ def test_a_fleet_from_its_creation_to_its_deletion(stack: Stack) -> None:
     del lab.files.settings["NoSuchKey"]
     lab.publish()
     stack.wait(stack.request("Update"))
+    files = stack.head.machine.run(
+        "cat", "/etc/trainshed/files/slurm.conf", "/etc/slurm/slurm.conf"
+    )
+    assert "NoSuchKey" not in files
     state = stack.head.machine.run("squeue", "-hj", job, "-o", "%T")
     assert state == "RUNNING"
 

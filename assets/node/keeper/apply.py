@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -17,6 +18,8 @@ SCRIPTS = Path(__file__).resolve().parents[1]
 BOOT = "trainshed-boot.service"
 TRY_AGAIN = timedelta(minutes=5)
 _SECONDS = 600
+_PATIENCE_SECONDS = 10.0
+"""So long a round waits for Slurm to take a document; nodes are looked after meanwhile."""
 
 
 class ApplyError(Exception):
@@ -65,24 +68,29 @@ class Apply:
     Args:
         places: Where things are.
         run: What runs commands.
+        patience_seconds: How long a step waits for Slurm before it comes back to it.
     """
 
     def __init__(
         self,
         places: Places = Places(),
         run: Callable[[Sequence[str]], tuple[int, str]] = run,
+        patience_seconds: float = _PATIENCE_SECONDS,
     ) -> None:
-        self._places, self._run = places, run
+        self._places, self._run, self._patience = places, run, patience_seconds
+        self._pool = ThreadPoolExecutor(1)
+        self._work: tuple[str, Future[None]] | None = None
         self._asked: tuple[str, datetime] | None = None
         self._refused: tuple[str, datetime, ApplyError] | None = None
 
     @property
     def live(self) -> str:
-        """The generation that this head has."""
+        """The generation that this head has; none between two."""
         try:
-            return self._places.applied.read_text().strip()
+            applied = self._places.applied.read_text().strip()
         except OSError:
             return ""
+        return applied if applied == self._on_disk() else ""
 
     def step(self, wanted: str, now: datetime) -> bool:
         """Go one step towards a generation, and tell whether it is live.
@@ -90,6 +98,8 @@ class Apply:
         Raises:
             ApplyError: It cannot be applied. It is tried again some minutes later.
         """
+        if self._work is not None and self._works_for_long(self._work[1]):
+            return False
         if self.live == wanted:
             return True
         if self._refused is not None:
@@ -103,7 +113,12 @@ class Apply:
             self._refused, self._asked = (wanted, now, error), None
             raise
 
+    def _works_for_long(self, work: Future[None]) -> bool:
+        return bool(wait([work], self._patience).not_done)
+
     def _step(self, wanted: str, now: datetime) -> bool:
+        # From here on the head is between two: a rollback to the last one has something to do.
+        self._places.applied.unlink(missing_ok=True)
         state = dict(
             line.partition("=")[::2]
             for line in self._run(("systemctl", "show", "-p", "ActiveState", "-p", "Result", BOOT))[
@@ -114,7 +129,13 @@ class Apply:
             return False
         succeeded = state.get("Result") == "success"
         if self._on_disk() == wanted and succeeded:
-            self._bring_to_slurm()
+            if self._work is None or self._work[0] != wanted:
+                self._work = wanted, self._pool.submit(self._bring_to_slurm)
+            work = self._work[1]
+            if self._works_for_long(work):
+                return False
+            self._work = None
+            work.result()
             self._places.applied.parent.mkdir(parents=True, exist_ok=True)
             self._places.applied.write_text(wanted + "\n")
             return True

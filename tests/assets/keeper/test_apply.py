@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -10,6 +11,7 @@ import pytest
 from assets.node.keeper.apply import Apply, ApplyError, Places
 from assets.node.keeper.document import generation
 from tests.assets.keeper.fleet import NOW
+from tests.waiting import wait_until
 
 DOCUMENT = '{"schema": 1}'
 WANTED = generation(DOCUMENT)
@@ -125,6 +127,57 @@ def test_the_old_document_after_a_refused_one_is_applied_at_once(head: Head) -> 
     head.answers.clear()
     fetched(head, "old")
     assert apply.step(generation("old"), NOW)
+
+
+def test_a_rollback_of_what_slurm_had_taken_in_part_is_brought_to_it(head: Head) -> None:
+    fetched(head)
+    apply = Apply(head.places, head)
+    assert apply.step(WANTED, NOW)
+    head.answers["slurm_accounts.py"] = (1, "the database is away")
+    fetched(head, "newer")
+    (head.places.files / "slurm.conf").write_text("# newer")
+    with pytest.raises(ApplyError):
+        apply.step(generation("newer"), NOW)
+    (head.places.slurm / "slurm.conf").write_text("# newer")  # as reconfigure.sh has left it
+    head.answers.clear()
+    head.ran.clear()
+    assert apply.live == "" and not apply.step(WANTED, NOW)
+    assert head.ran == ["systemctl"]
+    fetched(head)
+    assert Apply(head.places, head).live == "", "another keeper knows it, too"
+    assert apply.step(WANTED, NOW)
+    assert "reconfigure.sh" in head.ran and apply.live == WANTED
+
+
+def test_a_boot_with_another_document_is_no_document_that_is_live(head: Head) -> None:
+    fetched(head)
+    apply = Apply(head.places, head)
+    assert apply.step(WANTED, NOW)
+    fetched(head, "newer")
+    assert apply.live == ""
+
+
+@pytest.mark.parametrize("then", [WANTED, generation("old")], ids=["done", "another meanwhile"])
+def test_slurm_that_takes_long_is_not_waited_for(head: Head, then: str) -> None:
+    taken, ran = threading.Event(), head.ran
+
+    def slow(command: Sequence[str]) -> tuple[int, str]:
+        answer = head(command)
+        if "reconfigure.sh" in command[0]:
+            assert taken.wait(60)
+        return answer
+
+    fetched(head)
+    apply = Apply(head.places, slow, patience_seconds=0)
+    assert not apply.step(WANTED, NOW)
+    assert not apply.step(then, NOW), "one at a time"
+    taken.set()
+    wait_until(lambda: "slurm_accounts.py" in ran, "the accounts")
+    if then != WANTED:
+        fetched(head, "old")
+    wait_until(lambda: apply.step(then, NOW), "the document")
+    assert apply.live == then
+    assert ran.count("slurm_accounts.py") == (1 if then == WANTED else 2)
 
 
 def test_a_boot_that_does_not_end_well_is_told(head: Head) -> None:
