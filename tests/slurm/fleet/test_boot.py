@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from moto import mock_aws
 
+from tests.waiting import wait_until
+
 from .disk import differences
 from .files import CPU_QUEUE
 from .lab import FleetLab, Node
@@ -78,6 +80,19 @@ def test_a_task_has_what_nccl_needs_and_what_the_user_set(
     assert said == "^lo,docker,veth 1 unset"
 
 
+def test_a_job_may_lock_its_memory_whatever_the_shell_that_submits_it(
+    fleet: tuple[FleetLab, Node, list[Node]],
+) -> None:
+    """EFA registers memory with the network card; a shell's own limit is some megabytes."""
+    _, head, nodes = fleet
+    # What this machine lets its root have, which may be less than all.
+    most = head.machine.run("bash", "-c", "ulimit -H -l")
+    job = "ulimit -l 64; srun -p trainshed -N2 --mem=10 bash -c 'ulimit -l'"
+    assert head.machine.run("bash", "-c", job).split() == [most, most] != ["64", "64"]
+    shown = nodes[0].machine.run("systemctl", "show", "slurmd", "-p", "LimitMEMLOCK")
+    assert shown == "LimitMEMLOCK=infinity"
+
+
 # What needrestart does with each of its files: Perl, over its settings.
 NEEDRESTART = """\
 our %nrconf;
@@ -104,6 +119,9 @@ def test_an_update_of_a_library_restarts_no_daemon_of_the_cluster(
 def test_a_second_boot_changes_nothing(fleet: tuple[FleetLab, Node, list[Node]], role: str) -> None:
     lab, head, nodes = fleet
     node = head if role == "head" else nodes[0]
+    # The keeper's, some rounds after the boot.
+    applied = head.machine.files / "var/lib/trainshed/applied"
+    wait_until(applied.exists, "the keeper to have applied the document")
     before, daemons = lab.disk(node), lab.daemons(node)
     lab.boot_again(node)
     lab.wait_booted(node)
