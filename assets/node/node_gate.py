@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Checks a node that is held, and writes in its comment whether it may be released.
 
-usage: node_gate.py NODE [LEVEL]
+usage: node_gate.py [--reserved] NODE [LEVEL]
 
 A timer runs it every minute. It checks once after each boot, and once more when the head node has
 ordered a reset of the GPUs, which it makes. The fast checks come first: what they find says more
 than what a diagnostic makes of it. A node in use, or that a person has drained, is left alone. The
 words in reasons and comments are those of keeper/recovery/words.py, which a test compares.
+
+With --reserved, on ParallelCluster, a node is held by a reservation and ordered by its comment.
 """
 
 from __future__ import annotations
@@ -20,12 +22,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-CHECK = Path(__file__).resolve().parent / "health" / "health_check.py"
+PROGRAM = Path(__file__).resolve().parent / "health" / "health_check.py"
 CHECKED = Path(os.environ.get("ROOT_DIR") or "/") / "run/trainshed/gate-checked"
 WAITS = "trainshed: waits for its checks"
 HELD = "health: held until its checks have passed"
 RESET, REBOOT = "health: reset now: ", "health: rebooting: "
 NOT_RESET = "trainshed: failed gpu_reset [reboot] "
+MEND = "trainshed-mend-"
+RESET_ORDER, REBOOT_ORDER = "trainshed: reset now: ", "trainshed: rebooting: "
 _IN_USE = ("ALLOCATED", "MIXED", "COMPLETING")
 _SEVERITIES = ("monitor", "reset", "reboot", "isolate")
 _LONGEST = 180
@@ -74,8 +78,10 @@ def verdict(code: int, said: str) -> str:
 def checked(level: str) -> str:
     """Return what the comment says of the fast checks, and of those of a level after them."""
     text = ""
+    expect = os.environ.get("TRAINSHED_EXPECT")
+    told = ["--json", *(["--expect", expect] if expect else [])]
     for each in dict.fromkeys(("fast", level)):
-        code, said = run(sys.executable, "-S", "-E", str(CHECK), each, "--json", seconds=_SECONDS)
+        code, said = run(sys.executable, "-S", "-E", str(PROGRAM), each, *told, seconds=_SECONDS)
         text = verdict(code, said)
         if text != "trainshed: passed":
             break
@@ -96,7 +102,7 @@ def _reset() -> str:
     if code:
         # The errors of before are not dealt with: no check may pass over them.
         return (NOT_RESET + _words(said.strip()[-100:]))[:_LONGEST].strip()
-    run(sys.executable, "-S", "-E", str(CHECK), "acknowledge")
+    run(sys.executable, "-S", "-E", str(PROGRAM), "acknowledge")
     return ""
 
 
@@ -110,19 +116,42 @@ def _ours(reason: str) -> bool:
     return reason in ("", HELD) or reason.startswith((RESET, REBOOT))
 
 
+def _drained_order(shown: str) -> tuple[bool, bool]:
+    """Return whether a drained node is to be checked, and whether its GPUs are reset before."""
+    state, reason = field(shown, "State"), field(shown, "Reason")
+    if "DRAIN" not in state or not _ours(reason):
+        return False, False
+    reset = reason.startswith(RESET) and field(shown, "Comment") == WAITS
+    return reset or not CHECKED.exists(), reset
+
+
+def _reserved_order(node: str, shown: str) -> tuple[bool, bool]:
+    """Return the same of a node that is reserved: it does what its comment orders."""
+    comment = field(shown, "Comment")
+    if comment.startswith(REBOOT_ORDER):
+        # What was seen of this boot is gone after the next one, and Slurm's flag once it is up.
+        due, reset = not CHECKED.exists() and "REBOOT" not in field(shown, "State"), False
+    else:
+        CHECKED.parent.mkdir(parents=True, exist_ok=True)
+        CHECKED.touch()
+        due = reset = comment.startswith(RESET_ORDER)
+    held = due and run("scontrol", "--oneliner", "show", "reservation", MEND + node)[0] == 0
+    return held, reset
+
+
 def main(arguments: Sequence[str]) -> int:
     """Do what is due for this node; nothing, most times."""
-    if not arguments:
+    reserved = list(arguments[:1]) == ["--reserved"]
+    given = list(arguments[reserved:])
+    if not given:
         print(__doc__, file=sys.stderr)
         return 2
-    node, level = arguments[0], (list(arguments[1:]) or ["basic"])[0]
+    node, level = given[0], (given[1:] or ["basic"])[0]
     code, shown = run("scontrol", "--oneliner", "show", "node", node)
-    state, reason = field(shown, "State"), field(shown, "Reason")
-    in_use = any(flag in state for flag in _IN_USE)
-    if code or "DRAIN" not in state or in_use or not _ours(reason):
+    if code or any(flag in field(shown, "State") for flag in _IN_USE):
         return 0
-    reset = reason.startswith(RESET) and field(shown, "Comment") == WAITS
-    if CHECKED.exists() and not reset:
+    due, reset = _reserved_order(node, shown) if reserved else _drained_order(shown)
+    if not due:
         return 0
     text = (_reset() if reset else "") or checked(level)
     at = time.strftime("%Y-%m-%d %H:%M", time.gmtime())

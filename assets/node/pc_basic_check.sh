@@ -13,6 +13,10 @@ PATH="/opt/trainshed/bin:$PATH:/opt/slurm/bin"
 main() {
   (($# == 2)) || fail "usage: pc_basic_check.sh reserve|run NODE_NAME"
   local what=$1 node=$2 reservation=trainshed-check-$2
+  if reserved "trainshed-mend-$node"; then
+    tell info "$node has failed and is being mended, so it is not checked now"
+    return
+  fi
   if ! reserved "$reservation" && ! reserve "$reservation" "$node"; then
     tell info "$node has jobs or cannot be reserved, so it is not checked now"
     return
@@ -40,7 +44,7 @@ check() {
   # shellcheck disable=SC2064 # the reservation of now
   trap "scontrol delete reservationname=$reservation || true" EXIT
   said=$(timeout --kill-after=5 "$SECONDS_AT_MOST" python3 -S -E "$HERE/health/health_check.py" basic \
-    --expect "$EXPECT" --json --drain --joining --node-name "$node" 2>&1) || code=$?
+    --expect "$EXPECT" --json --hold --joining --node-name "$node" 2>&1) || code=$?
   if ((code == 0)); then
     tell info "$node passed the checks of minutes"
   else

@@ -2,8 +2,8 @@
 # usage: pc_compute.sh EXPECT_JSON SHARED_DIR
 #
 # What pc_release.sh runs on a compute node of ParallelCluster before slurmd starts: fast checks now
-# and every minute, trainshed-resume, and the checks of minutes while the node is reserved. A node
-# that fails is drained with the reason, and ParallelCluster replaces drained nodes.
+# and every minute, trainshed-resume, and the checks of minutes while the node is reserved. A static
+# node that fails is reserved for the head node to have it mended, another one is drained.
 set -euo pipefail
 
 HERE=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
@@ -15,15 +15,28 @@ main() {
   # With EC2's own DNS the host's name is not the node's.
   SLURMD_NODENAME=$(cat "$ROOT_DIR/etc/parallelcluster/slurm_plugin/slurm_nodename" 2>/dev/null || hostname -s)
   export SLURMD_NODENAME
-  "$HERE/health/install_health.sh" "$expect" timer
+  forget_former
+  "$HERE/health/install_health.sh" "$expect" hold
   "$HERE/install_resume.sh" "$shared"
-  python3 -S -E "$HERE/health/health_check.py" fast --expect "$expect" --drain --joining || code=$?
+  install_basic_check
+  install_mending
+  python3 -S -E "$HERE/health/health_check.py" fast --expect "$expect" --hold --joining || code=$?
   if ((code == 1)); then
     echo "pc_compute: the node is not well; the checks of minutes are not made"
     return
   fi
   "$HERE/pc_basic_check.sh" reserve "$SLURMD_NODENAME"
-  install_basic_check
+  systemctl start --no-block trainshed-basic-check.service
+}
+
+# The instance that had this name before may have been held, and its reservation outlives it.
+forget_former() {
+  local reservation=trainshed-mend-$SLURMD_NODENAME
+  if scontrol --oneliner show reservation "$reservation" >/dev/null 2>&1; then
+    # A node that stays reserved is told as held; one whose boot fails is replaced again and again.
+    scontrol update nodename="$SLURMD_NODENAME" comment="trainshed: another instance" || true
+    scontrol delete reservationname="$reservation" || true
+  fi
 }
 
 install_basic_check() {
@@ -49,7 +62,36 @@ WantedBy=timers.target
 EOF
   systemctl daemon-reload
   systemctl enable --now trainshed-basic-check.timer
-  systemctl start --no-block trainshed-basic-check.service
+}
+
+install_mending() {
+  local units="$ROOT_DIR/etc/systemd/system"
+  # Gone after a reboot, which is how node_gate.py tells that it has been made.
+  install -D -m 0644 /dev/null "$ROOT_DIR/run/trainshed/gate-checked"
+  cat >"$units/trainshed-mend.service" <<EOF
+[Unit]
+Description=Does what the head node orders for this node while it is held
+After=slurmd.service
+
+[Service]
+Type=oneshot
+Environment=PATH=$ROOT_DIR/opt/trainshed/bin:/opt/slurm/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+ExecStart=/usr/bin/env python3 $ROOT_DIR/opt/trainshed/current/node_gate.py --reserved $SLURMD_NODENAME
+EOF
+  cat >"$units/trainshed-mend.timer" <<'EOF'
+[Unit]
+Description=Does what the head node orders for this node, every minute
+
+[Timer]
+OnBootSec=60
+OnUnitInactiveSec=60
+RandomizedDelaySec=5
+
+[Install]
+WantedBy=timers.target
+EOF
+  systemctl daemon-reload
+  systemctl enable --now trainshed-mend.timer
 }
 
 fail() {

@@ -2,7 +2,7 @@
 # usage: pc_head.sh DOCUMENT_JSON REGION SHARED_DIR
 #
 # What pc_release.sh runs on the head node of ParallelCluster: checks before each job, the ends of
-# Capacity Blocks, the gate, goodput, and trainshed-resume. Nodes that fail are ParallelCluster's to replace.
+# Capacity Blocks, the gate, the mending of nodes that fail, goodput, and trainshed-resume.
 # ROOT_DIR stands before every path that is written; empty on a node.
 set -euo pipefail
 # shellcheck source=assets/node/common.sh
@@ -23,11 +23,9 @@ main() {
   fi
   service trainshed-blocks "Leaves Capacity Blocks before they end" keeper.blocks
   gate_program
-  # Once there was a gate it goes on, so that a queue opens when the gate is taken out of the file.
-  if grep -q '"gate": {' "$document" || [[ -e $ROOT_DIR/etc/systemd/system/trainshed-recovery.service ]]; then
-    service trainshed-recovery "Opens queues after the all-reduce over their nodes" keeper.cluster
-  fi
-  echo "pc_head: checks before jobs and ends of blocks are on"
+  # Without a gate, too: a queue opens when the gate is taken out of the file.
+  service trainshed-recovery "Mends nodes that fail, and opens queues after the all-reduce over them" keeper.cluster
+  echo "pc_head: checks before jobs, mending and ends of blocks are on"
 }
 
 # All nodes run what is in this directory, also those that were booted before their checks came.

@@ -1,6 +1,6 @@
-"""Health on ParallelCluster: a node joins only after its checks, and one that fails is drained.
+"""Health on ParallelCluster: a node joins only after its checks, and one that fails is held.
 
-ParallelCluster replaces a drained node by itself (clustermgtd); that is not here.
+What becomes of it is in test_pc_mending.py.
 """
 
 from __future__ import annotations
@@ -64,6 +64,9 @@ class Fleet:
     def start_slurmd(self, node: PcNode) -> None:
         """Start slurmd, and let ParallelCluster's node be up."""
         node.machine.start("slurmd")
+        # The end of the cookbook's finalize_compute.rb, which ignores a refusal.
+        resume = ("state=resume", "reason=Node start up")
+        self.cluster.head.try_run("scontrol", "update", f"nodename={node.name}", *resume)
         wait_until(lambda: "DOWN" not in self.shown(node), lambda: self.shown(node), 60)
 
     def shown(self, node: PcNode) -> str:
@@ -71,6 +74,15 @@ class Fleet:
         command = ("scontrol", "--oneliner", "show", "node", node.name)
         words = self.cluster.head.run(*command).split(" State=")[1]
         return words.replace(words[words.find(" Threads") : words.find(" Reason=") + 1], " ")
+
+    def comment(self, node: PcNode) -> str:
+        """Return the comment of a node."""
+        said = self.cluster.head.run("scontrol", "--oneliner", "show", "node", node.name)
+        return said.partition(" Comment=")[2]
+
+    def release(self, node: PcNode) -> None:
+        """Let a node that holds itself have jobs."""
+        self.cluster.head.run("scontrol", "delete", f"reservationname=trainshed-mend-{node.name}")
 
     def wait_shown(self, node: PcNode, short: str) -> None:
         """Wait until sinfo shows a state; that of a reservation comes some seconds after it."""
@@ -105,14 +117,17 @@ def fleet(fleet_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield made
 
 
-def test_a_joining_node_that_fails_is_drained_before_it_is_up(fleet: Fleet) -> None:
+def test_a_joining_node_that_fails_is_held_before_it_is_up(fleet: Fleet) -> None:
     node = fleet.boot(0, "gpu-missing")
     said = node.join(fleet.expect)
     assert "the checks of minutes are not made" in said
-    assert "health: gpu_count [reboot] 7 of 8 GPUs, at 000" in fleet.shown(node)
+    assert "trainshed: failed gpu_count [reboot] 7 of 8 GPUs, at 000" in fleet.comment(node)
     fleet.start_slurmd(node)
-    assert fleet.shown(node).startswith("IDLE+DRAIN")
-    assert fleet.reservations() == "No reservations in the system"
+    # A new ParallelCluster cluster waits until each static node is idle, alloc, mix or maint.
+    fleet.wait_shown(node, "maint")
+    assert "DRAIN" not in fleet.shown(node)
+    assert f"ReservationName=trainshed-mend-{node.name} " in fleet.reservations()
+    fleet.release(node)
 
 
 def test_no_job_starts_on_a_node_before_its_checks_of_minutes(fleet: Fleet) -> None:
@@ -143,18 +158,20 @@ def test_a_node_with_jobs_is_not_reserved(fleet: Fleet) -> None:
     node.become()
 
 
-def test_a_node_that_fails_the_checks_of_minutes_is_drained_with_the_reason(fleet: Fleet) -> None:
+def test_a_node_that_fails_the_checks_of_minutes_is_held_with_the_reason(fleet: Fleet) -> None:
     node = fleet.boot(2, "dcgm-isolate")
     node.join(fleet.expect)
     fleet.start_slurmd(node)
     assert "DRAIN" not in fleet.shown(node)
     assert node.unit("trainshed-basic-check.service").returncode == 0
-    assert "health: dcgm_level_2 [isolate]" in fleet.shown(node)
-    assert "DRAIN" in fleet.shown(node)
-    assert fleet.reservations() == "No reservations in the system"
+    assert fleet.comment(node).startswith("trainshed: failed dcgm_level_2 [isolate]")
+    assert "DRAIN" not in fleet.shown(node)
+    assert f"ReservationName=trainshed-mend-{node.name} " in fleet.reservations()
+    assert "trainshed-check" not in fleet.reservations()
+    fleet.release(node)
 
 
-def test_the_minutely_check_drains_under_the_name_that_parallelcluster_wrote(fleet: Fleet) -> None:
+def test_the_minutely_check_holds_under_the_name_that_parallelcluster_wrote(fleet: Fleet) -> None:
     node = fleet.nodes[NODES[1]]
     node.machine.run("hostname", "ip-10-77-0-12")
     try:
@@ -162,9 +179,9 @@ def test_the_minutely_check_drains_under_the_name_that_parallelcluster_wrote(fle
         assert node.unit("trainshed-health.service").returncode == 0
     finally:
         node.machine.run("hostname", node.name)
-    assert "[isolate]" in fleet.shown(node) and "DRAIN" in fleet.shown(node)
+    assert "[isolate]" in fleet.comment(node)
     node.become()
-    fleet.update(node, "state=resume")
+    fleet.release(node)
 
 
 def test_the_prolog_is_on_every_node_and_checks_those_that_have_the_checks(fleet: Fleet) -> None:

@@ -1,4 +1,4 @@
-"""The gate of a ParallelCluster cluster: its queues open once an all-reduce over them has passed.
+"""Gate and mending of a ParallelCluster cluster: queues open once an all-reduce has passed.
 
 Decisions, records and words are those of the bare fleet (``recovery``). What differs, read in
 aws-parallelcluster-node 3.16.1 (PyPI, read 2026-11-30):
@@ -29,12 +29,13 @@ from typing import Any
 from .cloudwatch import Metrics
 from .document import Document, Gate, Queue
 from .document import time as read_time
+from .mending import RESERVATION, Look, Mending
 from .recovery import again
 from .recovery.act import Tell
 from .recovery.gate import QueueState, Record, is_open
 from .recovery.gate import Run as RunGate
 from .recovery.loop import DOCUMENT, shared_folder, teller
-from .recovery.queues import Queues
+from .recovery.queues import Queues, unreleasable
 from .recovery.slurm import Slurm
 from .recovery.store import Store
 from .rounds import rounds
@@ -43,6 +44,8 @@ from .view import Node
 
 STATE = Path(os.environ.get("ROOT_DIR") or "/", "var/lib/trainshed/recovery")
 GATE_KEY = "fleet.parallelcluster.gate"
+CHECKING = "trainshed-check-"
+_INSTANCE = re.compile(r"^NodeName=(\S+).*? InstanceId=(i-\w+)")
 _STATIC = re.compile(r"(?P<queue>[a-z0-9-]+)-st-[a-z0-9-]+-\d+")
 # A node with one of them may have no job now.
 _AWAY = frozenset(
@@ -104,10 +107,24 @@ class ClusterSlurm(Slurm):
     def __init__(self, run: Run, program: str) -> None:
         super().__init__(run, _SCRIPT.format(program=shlex.quote(program)))
 
-    def checking(self) -> frozenset[str]:
-        """Return the nodes that are kept free for their own checks (pc_basic_check.sh)."""
+    def kept(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the nodes that are kept free for their checks, and those that failed them.
+
+        The one is what pc_basic_check.sh reserves, the other what health/checks/hold.py does.
+        """
         said = self._run(("scontrol", "--oneliner", "show", "reservation"), "")
-        return frozenset(re.findall(r"ReservationName=trainshed-check-(\S+)", said))
+        names = re.findall(r"ReservationName=(\S+)", said)
+        checking, failed = (
+            frozenset(name.removeprefix(start) for name in names if name.startswith(start))
+            for start in (CHECKING, RESERVATION)
+        )
+        return checking, failed
+
+    def instance_ids(self) -> dict[str, str]:
+        """Return the ids of instances by node; Slurm 22.05 knows none."""
+        said = self._run(("scontrol", "--oneliner", "show", "nodes"), "")
+        found = (_INSTANCE.match(line) for line in said.splitlines())
+        return {match[1]: match[2] for match in found if match}
 
     def _where(self, step: RunGate) -> list[str]:
         return [f"--partition={step.queue}", f"--nodelist={','.join(step.nodes)}"]
@@ -145,7 +162,7 @@ class ClusterQueues(Queues):
         Args:
             document: What the cluster should be.
             nodes: Slurm's nodes.
-            checking: Those of them that are under their own checks.
+            checking: Those of them that are under their own checks, or failed them.
             now: The time.
 
         Raises:
@@ -178,6 +195,10 @@ class ClusterQueues(Queues):
             released=usable,
         )
 
+    def _to_comment(self, nodes: Sequence[str]) -> Sequence[str]:
+        # The comment of a node that is held says why, and what is done about it.
+        return [node for node in nodes if node not in self._checking]
+
     def _record(self, queue: str) -> Record | None:
         record = super()._record(queue)
         return record.among(self._at) if record else None
@@ -191,7 +212,7 @@ class ClusterQueues(Queues):
 
 
 class Cluster:
-    """Brings the queues of one cluster through their gates.
+    """Brings the queues of one cluster through their gates, and mends its nodes.
 
     Args:
         store: What is kept.
@@ -220,13 +241,17 @@ class Cluster:
         slurm = ClusterSlurm(self._run, str((values.get("gate") or {}).get("program", "")))
         expected = {name: queue.get("expect") for name, queue in values["queues"].items()}
         queues = ClusterQueues(slurm, self._store, self._tell, say, expected)
+        mending = Mending(slurm, self._store, self._tell, say, slurm.instance_ids)
         try:
-            checking = slurm.checking()
-            seen = queues.look(document, slurm.nodes(), checking, self._now())
-            if document.gate:
-                shut = [state for state in seen.values() if not is_open(state)]
-                found = {"nodes_held": float(len(checking)), "queues_closed": float(len(shut))}
-                self._metrics.send(document.cluster, str(values["region"]), found)
+            checking, failed = slurm.kept()
+            nodes, now = slurm.nodes(), self._now()
+            seen = queues.look(document, nodes, checking | failed, now)
+            comments = slurm.comments() if failed else {}
+            mending.round(Look(now, nodes, failed, comments, unreleasable(seen)))
+            shut = [state for state in seen.values() if not is_open(state)]
+            found = {"nodes_held": float(len(checking | failed))}
+            found |= {"queues_closed": float(len(shut))} if document.gate else {}
+            self._metrics.send(document.cluster, str(values["region"]), found)
         except (SlurmError, ValueError, OSError) as error:
             say("cannot look", reason=str(error))
             return {}

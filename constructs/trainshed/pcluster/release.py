@@ -31,6 +31,7 @@ COMPUTE_FILES = (
     "common.sh",
     "health",
     "install_resume.sh",
+    "node_gate.py",
     "pc_basic_check.sh",
     "pc_compute.sh",
     "resume",
@@ -84,6 +85,8 @@ def head_document(
     return {
         "schema": 1,
         "cluster": cluster_name,
+        # ParallelCluster's own CloudWatch agent listens to nobody.
+        "agent": False,
         "alarm_topic_parameter": topic_parameter_name(cluster_name),
         "mounts": [{"path": mount_dir}],
         # Without a database Slurm keeps no account of jobs that are over.

@@ -35,6 +35,8 @@ class World:
         self.states = {ONE: "IDLE+CLOUD", OTHER: "IDLE+CLOUD", "train-dy-p5en-1": "IDLE+CLOUD"}
         self.addresses = {ONE: "10.0.0.1", OTHER: "10.0.0.2"}
         self.features = "static,p5en"
+        self.comments: dict[str, str] = {}
+        self.exit_code = ""
         self.reservations: list[str] = []
         self.ran: list[str] = []
         self.scripts: list[str] = []
@@ -49,8 +51,11 @@ class World:
             return "\n".join(
                 f"NodeName={name} NodeAddr={self.addresses.get(name, name)} State={state} "
                 f"ActiveFeatures={self.features} Partitions=train "
+                + (f"Comment={self.comments[name]} " if name in self.comments else "")
                 for name, state in self.states.items()
             )
+        if "show job" in said:
+            return self.exit_code
         if "show reservation" in said:
             return "\n".join(self.reservations)
         if "show hostnames" in said:
@@ -198,7 +203,18 @@ def test_a_failed_gate_is_tried_again_with_another_instance_only(world: World) -
 def test_without_a_gate_what_it_reserved_is_opened(world: World) -> None:
     world.reservations = [GATED]
     assert world.look(gate=None) == ["scontrol delete reservationname=trainshed-gate-train"]
-    assert not any(ran.startswith("aws") for ran in world.ran)
+    (sent,) = (ran for ran in world.ran if ran.startswith("aws"))
+    assert "nodes_held" in sent and "queues_closed" not in sent
+
+
+def test_a_gates_result_is_not_written_over_what_a_held_node_failed(world: World) -> None:
+    world.reservations = [GATED]
+    world.look()
+    world.reservations += [f"ReservationName=trainshed-mend-{ONE} Nodes={ONE} Users=root"]
+    world.comments = {ONE: "trainshed: failed nvlink [monitor] GPU 4"}
+    world.exit_code = "JobState=FAILED Reason=None ExitCode=1:0"
+    told = [ran for ran in world.look() if "comment=trainshed: passed; gate failed" in ran]
+    assert [ran.split()[2] for ran in told] == [f"nodename={OTHER}"]
 
 
 def test_metrics_are_sent_once_a_minute_and_when_they_change() -> None:

@@ -191,7 +191,7 @@ def test_reasons_are_read_as_the_checks_write_them(
 def test_a_report_has_the_instance_the_evidence_and_what_was_tried() -> None:
     action = Replace(NAME, GPU, "it failed again after a reboot")
     history = [event("reboot", 2, GPU.text), Event(NOW, "train-0123456789abc0002", "reset", "x")]
-    text = "\n".join(report(NOW, action, history))
+    text = "\n".join(report(NOW, action, history, "i-0123456789abc0001"))
     assert "instance: i-0123456789abc0001" in text
     assert "evidence: 7 of 8 GPUs" in text
     assert "  2026-11-29T10:00:00+00:00 reboot: gpu_count [reboot] 7 of 8 GPUs" in text

@@ -12,11 +12,14 @@ from pathlib import Path
 import pytest
 
 from assets.node import node_gate
+from assets.node.health.checks import hold
+from assets.node.keeper import mending
 from assets.node.keeper.recovery import words
 from assets.node.node_gate import verdict
 
 SCONTROL = """\
 #!/bin/bash
+if [[ $3 == reservation ]]; then test -e "$WORK/reserved"; exit; fi
 if [[ $1 == update ]]; then echo "$3" >>"$WORK/comments"; else cat "$WORK/node"; fi
 """
 NVIDIA_SMI = """\
@@ -56,10 +59,16 @@ class Machine:
         said = f" Comment={comment}" if comment else ""
         (self.work / "node").write_text(f"NodeName=n State={state} TmpDisk=0{why}{said}\n")
 
-    def round(self) -> None:
+    def reserved(self, comment: str, state: str = "IDLE+CLOUD+MAINTENANCE+RESERVED") -> None:
+        """Be a static node of ParallelCluster that is held, and do a round."""
+        (self.work / "reserved").touch()
+        self.becomes(state, "", comment)
+        self.round("--reserved")
+
+    def round(self, *options: str) -> None:
         environment = {**os.environ, "PATH": f"{self.work}/bin:{os.environ['PATH']}"}
         environment |= {"WORK": str(self.work)}
-        command = [sys.executable, str(self.work / "node_gate.py"), "n", "basic"]
+        command = [sys.executable, str(self.work / "node_gate.py"), *options, "n", "basic"]
         subprocess.run(command, env={**environment, "ROOT_DIR": str(self.work)}, check=True)
 
     def lines(self, name: str) -> list[str]:
@@ -164,3 +173,50 @@ def test_checks_that_could_not_be_made_release_nobody() -> None:
     text = verdict(2, "health_check: /etc/trainshed/expect.json is not there")
     found = words.fault(text)
     assert found is not None and (found.check, found.severity) == ("checks", "monitor")
+
+
+RESET_ORDER = "trainshed: reset now: ecc [reset] GPU 3"
+REBOOT_ORDER = "trainshed: rebooting: nvlink [reboot] GPU 4"
+
+
+def test_a_reserved_node_does_what_its_comment_orders_and_nothing_else(machine: Machine) -> None:
+    machine.reserved("trainshed: failed ecc [reset] GPU 3")
+    machine.reserved("trainshed: passed basic 2026-11-30 12:00")
+    assert machine.lines("checks") == machine.lines("comments") == []
+    machine.reserved(RESET_ORDER)
+    assert machine.lines("resets") == ["--gpu-reset"]
+    assert machine.lines("checks") == ["acknowledge", "fast --json", "basic --json"]
+    assert machine.lines("comments")[0].startswith(f"comment={words.PASSED} basic 20")
+
+
+def test_a_reserved_node_is_checked_after_the_reboot_and_not_before(machine: Machine) -> None:
+    machine.reserved("trainshed: failed nvlink [reboot] GPU 4")
+    machine.reserved(REBOOT_ORDER)
+    assert machine.lines("checks") == []
+    shutil.rmtree(machine.work / "run")
+    machine.reserved(REBOOT_ORDER, "DOWN+CLOUD+MAINTENANCE+REBOOT_ISSUED+RESERVED")
+    assert machine.lines("checks") == []
+    machine.reserved(REBOOT_ORDER)
+    assert machine.lines("checks") == ["fast --json", "basic --json"]
+    assert machine.lines("resets") == []
+
+
+@pytest.mark.parametrize("state", ["ALLOCATED+CLOUD", "MIXED+CLOUD+MAINTENANCE+RESERVED"])
+def test_a_reserved_node_with_jobs_is_let_be(machine: Machine, state: str) -> None:
+    machine.reserved(RESET_ORDER, state)
+    assert machine.lines("resets") == machine.lines("checks") == []
+
+
+def test_an_order_without_the_reservation_is_an_old_one(machine: Machine) -> None:
+    machine.becomes("IDLE+CLOUD", "", RESET_ORDER)
+    machine.round("--reserved")
+    assert machine.lines("resets") == machine.lines("checks") == []
+
+
+def test_the_orders_of_head_and_node_are_the_same_words() -> None:
+    for order, reason in (
+        (node_gate.RESET_ORDER, words.RESET),
+        (node_gate.REBOOT_ORDER, words.REBOOT),
+    ):
+        assert order == words.OURS + reason.removeprefix("health: ")
+    assert node_gate.MEND == mending.RESERVATION == hold.RESERVATION

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -144,6 +144,10 @@ class Queues:
         """Return how the last gate of a queue ended."""
         return self._store.record(queue)
 
+    def _to_comment(self, nodes: Sequence[str]) -> Sequence[str]:
+        """Return the nodes whose comment may say how their gate ended."""
+        return nodes
+
     def _one(self, state: QueueState, step: Step, gate: Gate, now: datetime) -> None:
         name = reservation(step.queue)
         if isinstance(step, Reserve):
@@ -186,7 +190,7 @@ class Queues:
         record = replace(record, addresses=tuple(running.get("addresses", ())))
         self._store.keep(queue, record)
         path.unlink(missing_ok=True)
-        for node in nodes:
+        for node in self._to_comment(nodes):
             # A node may be gone meanwhile; the record has them all.
             try:
                 self._slurm.comment(node, f"trainshed: passed; gate {record.verdict} {now:%F %R}")

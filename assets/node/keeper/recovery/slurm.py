@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ..document import Gate
 from ..slurm import FIRST_JOB, PARTITION, Run, SlurmError, run
@@ -44,6 +45,10 @@ class Slurm(KeeperSlurm):
     def comment(self, node: str, text: str) -> None:
         """Set the comment of a node."""
         self._run(("scontrol", "update", f"nodename={node}", f"comment={text}"), "")
+
+    def release_by_hand(self, nodes: Sequence[str]) -> str:
+        """Return the command by which a person lets nodes have jobs."""
+        return f"scontrol update nodename={','.join(nodes)} state=resume"
 
     def features(self) -> dict[str, set[str]]:
         """Return the features of nodes."""
