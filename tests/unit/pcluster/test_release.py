@@ -57,6 +57,10 @@ def test_jobs_of_a_partition_with_both_queues_are_not_moved(
     assert ("next_queue" in made["queues"]["block"]) is moved
 
 
+def test_the_head_node_sends_its_metrics_itself() -> None:
+    assert document()["agent"] is False
+
+
 def test_without_a_database_there_is_no_goodput_to_tell() -> None:
     assert document()["accounting"] is False
     assert document(accounting=DATABASE)["accounting"] is True

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import metrics
+from ..cloudwatch import put
 from ..document import Document, parse
 from ..rounds import rounds
 from ..slurm import SlurmError, run
@@ -124,10 +125,22 @@ def tell_goodput(values: dict[str, Any], *, weekly: bool) -> int:
     print(text)
     percent = sum(jobs.values(), Goodput()).percent
     if percent is not None:
-        metrics.send(str(values["cluster"]), {"goodput_percent": percent})
+        _send(values, {"goodput_percent": percent})
     if weekly:
         teller(values)(f"Cluster {values['cluster']}: the week", text)
     return 0
+
+
+def _send(values: dict[str, Any], found: dict[str, float]) -> None:
+    """Send metrics through the agent of the head node; where it has none, to CloudWatch itself."""
+    cluster = str(values["cluster"])
+    if values.get("agent", True):
+        metrics.send(cluster, found)
+        return
+    try:
+        put(run, cluster, str(values["region"]), found)
+    except SlurmError as error:
+        say("cannot send", reason=str(error))
 
 
 def main(arguments: Sequence[str]) -> int:
