@@ -101,6 +101,9 @@ main() {
   local bundled
   cd "$(dirname "$0")/.."
   wait_for_others
+  # Packages are unpacked there; /tmp may be small.
+  export TMPDIR=$PWD/.cache/tmp
+  mkdir -p "$TMPDIR"
   # The machine's own Node decides, not the link that an earlier run left in .venv/bin.
   PATH=${PATH//"$PWD/.venv/bin:"/}
   make_venv
@@ -108,6 +111,7 @@ main() {
   choose_node "$bundled"
   install_cdk "$bundled"
   compile_without_assertions
+  rm -rf "$TMPDIR"
 }
 
 main "$@"

@@ -91,6 +91,17 @@ def test_a_set_up_that_was_stopped_begins_anew(checkout: Path, where: str) -> No
     assert (checkout / ".venv/kept").exists()
 
 
+def test_packages_are_unpacked_in_the_checkout_and_nothing_is_left_there(checkout: Path) -> None:
+    """On some machines /tmp is small."""
+    put(checkout / "bin/python3", f'echo "$TMPDIR" >>{checkout / "told"}\n{PYTHON}')
+    put(checkout / "bin/node", "echo v24.1.0")
+    put(checkout / "node_modules/.bin/cdk", "echo 2.0")
+    assert set_up(checkout).returncode == 0
+    place = checkout / ".cache" / "tmp"
+    assert str(place) in (checkout / "told").read_text().splitlines()
+    assert not place.exists()
+
+
 def test_two_at_once_come_one_after_the_other(checkout: Path) -> None:
     put(checkout / "bin/python3", PYTHON)
     put(checkout / "bin/node", "echo v24.1.0")

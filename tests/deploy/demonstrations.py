@@ -139,9 +139,11 @@ def left(work: Path, pids: set[int]) -> list[str]:
     return found
 
 
-def wait_for_its_end(work: Path) -> None:
-    """Wait until nothing runs for a folder: the kernel ends what lost its parent one by one."""
-    wait_until(lambda: not running(work), f"end of {running(work)}")
+def wait_for_its_end(struck: Demonstration) -> None:
+    """Wait until nothing of it runs: the kernel ends what lost its parent one by one."""
+    wait_until(lambda: not running(struck.work), lambda: f"end of {running(struck.work)}")
+    # A process that ends has no command any more, and closes its sockets after that.
+    wait_until(lambda: not struck.ports_that_answer(), lambda: str(struck.ports_that_answer()))
 
 
 def written(layers: Path) -> list[str]:

@@ -62,7 +62,7 @@ def told(place: Path) -> Iterator[Told]:
         pids |= struck.pids
         assert status != 0, f"{blow}: {struck.said}"
         if blow.kills:
-            wait_for_its_end(place)
+            wait_for_its_end(struck)
         else:
             assert "interrupted; nothing is left running" in struck.said, f"{blow}: {struck.said}"
             assert left(place, struck.pids) == [], str(blow)
