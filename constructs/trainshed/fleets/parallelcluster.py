@@ -36,7 +36,7 @@ from .node_scripts import NodeScript
 from .parallelcluster_checks import check_fleet
 from .parallelcluster_nodes import FleetStorage, ParallelClusterNodes
 from .provider import ParallelClusterProvider
-from .standing import check_region, is_isolated, take_name
+from .standing import check_standing, is_isolated
 
 SCHEMA_VERSION = "1"
 """Of the properties that the provider's functions read."""
@@ -125,8 +125,7 @@ class ParallelClusterFleet(Construct):
         super().__init__(scope, id)
         self._stack = stack_facts(self, scope)
         check_fleet(cluster_name, fleet, known_types)
-        check_region(self, network)
-        take_name(self, cluster_name)
+        check_standing(self, cluster_name, network)
         for number, warning in enumerate(policy_warnings(fleet, known_types), start=1):
             Annotations.of(self).add_warning_v2(f"trainshed:policy:{number}", warning)
         nodes = ParallelClusterNodes(

@@ -37,7 +37,7 @@ from .slurm_members import SlurmNodes
 from .slurm_provider import SlurmFleetProvider
 from .slurm_rights import Place
 from .slurm_roles import NodeRoles
-from .standing import check_region, is_isolated, take_name
+from .standing import check_standing, is_isolated
 
 SCHEMA_VERSION = "1"
 """Of the properties that the provider's functions read."""
@@ -138,8 +138,7 @@ class SlurmFleet(Construct):
     ) -> None:
         super().__init__(scope, id)
         check_fleet(cluster_name, fleet, known_types, isolated=is_isolated(network, isolated))
-        check_region(self, network)
-        take_name(self, cluster_name)
+        check_standing(self, cluster_name, network)
         self._warn(fleet, known_types)
         self.cluster_name = cluster_name
         self._fleet, self._types = fleet, known_types

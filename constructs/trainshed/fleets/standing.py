@@ -14,7 +14,17 @@ _Place = tuple[str, str, str]
 _names: WeakKeyDictionary[IConstruct, dict[_Place, IConstruct]] = WeakKeyDictionary()
 
 
-def take_name(fleet: IConstruct, cluster_name: str) -> None:
+def check_standing(fleet: IConstruct, cluster_name: str, network: object) -> None:
+    """Refuse a fleet whose name another has, or whose network is known to be elsewhere.
+
+    Raises:
+        ValueError: It is so.
+    """
+    _check_region(fleet, network)
+    _take_name(fleet, cluster_name)
+
+
+def _take_name(fleet: IConstruct, cluster_name: str) -> None:
     """Refuse a second cluster of one name in an app's account and Region.
 
     Parameters, policies and log groups are called after it, so that the second one would fail
@@ -37,7 +47,7 @@ def take_name(fleet: IConstruct, cluster_name: str) -> None:
         )
 
 
-def check_region(fleet: IConstruct, network: object) -> None:
+def _check_region(fleet: IConstruct, network: object) -> None:
     """Refuse a network that is known to be in another Region than the stack of the fleet.
 
     Raises:

@@ -15,14 +15,11 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from .._given import check_record, check_records, check_value
-from ..config.faults import refuse
-from ..config.link_rules import link_faults
+from .._given import check_record
 from ..config.lustre_rules import storage_kind, storage_warnings
-from ..config.mount_rules import mount_dir_faults
-from ..config.storage import Bucket, LinkName, Lustre, S3Link
-from ..config.texts import MountDirectory
+from ..config.storage import Lustre, S3Link
 from . import bucket_grants
+from .checks import check_given
 from .data_bucket import DataBucket
 from .links import LustreLinks
 from .metrics import LustreMetrics
@@ -114,7 +111,7 @@ class LustreStorage(LustreMetrics, Construct):
     ) -> None:
         super().__init__(scope, id)
         check_record("lustre", lustre, Lustre)
-        _check_given(mount_dir, links, lustre)
+        check_given(mount_dir, links, lustre)
         check_dns(vpc)
         self.security_group = security_group or lustre_security_group(self, vpc, removal_policy)
         self.efa, self._removal_policy_of_rules = lustre.efa, removal_policy
@@ -195,7 +192,7 @@ class LustreStorage(LustreMetrics, Construct):
             ValueError: FSx would refuse the links, or nodes the mount directory.
         """
         storage = _ExistingLustre(scope, id)
-        _check_given(mount_dir, links, None)
+        check_given(mount_dir, links, None)
         storage.file_system_id = file_system_id
         storage.dns_name = dns_name
         storage.mount_name = mount_name
@@ -317,12 +314,3 @@ class _ExistingLustre(LustreStorage):
         self._resource = None
         self.vpc = None
         self.log_group = None
-
-
-def _check_given(mount_dir: str, links: Mapping[str, S3Link], lustre: Lustre | None) -> None:
-    """Refuse what the institution file would refuse for the same keys."""
-    check_value("mount_dir", mount_dir, MountDirectory)
-    check_records("links", links, S3Link)
-    for name in links:
-        check_value(f"links[{name!r}]", name, LinkName)
-    refuse([*mount_dir_faults(mount_dir), *link_faults(links, Bucket(), lustre)])

@@ -221,7 +221,7 @@ def test_policies_of_ones_own_are_not_taken_away_but_warned_of(
         "/Foreign/Fleet", cdk.assertions.Match.any_value()
     )
     texts = [str(each.entry.data) for each in warnings]
-    assert texts == [f"{NO_BOUNDARY} [ack: trainshed:no-boundary]"]
+    assert texts.count(f"{NO_BOUNDARY} [ack: trainshed:no-boundary]") == 1
 
 
 def test_a_named_boundary_is_taken_with_policies_of_ones_own(
