@@ -104,9 +104,21 @@ class Head(PcNode):
         said = self.shown(node).partition(" ActiveFeatures=")[2].partition(" ")[0]
         return "" if said == "(null)" else said
 
-    def closed(self) -> bool:
+    def reserved(self, name: str) -> bool:
         said = self.machine.run("scontrol", "--oneliner", "show", "reservation")
-        return "ReservationName=trainshed-gate-compute " in said
+        return f"ReservationName={name} " in said
+
+    def closed(self) -> bool:
+        return self.reserved("trainshed-gate-compute")
+
+    def wait_features(self, *features: str) -> None:
+        """Look until the nodes have these features."""
+
+        def have() -> bool:
+            self.look()
+            return [self.features(name) for name in TWO] == [*features]
+
+        wait_until(have, lambda: self.machine.run("squeue", "-a"), 120)
 
     def closed_queues(self) -> float:
         """Return the last metric of closed queues."""
@@ -218,21 +230,51 @@ def test_a_person_has_it_run_again_and_the_queue_opens_when_it_passes(head: Head
     assert "Queue compute: the all-reduce over 2 nodes passed" in head.told("published")
 
 
-def test_a_replaced_node_has_no_passed_gate_and_the_queue_stays_open(head: Head, job: str) -> None:
+def test_a_replaced_node_passes_with_one_that_has_while_the_queue_is_open(
+    head: Head, job: str
+) -> None:
     head.move(TWO[0], "10.77.0.21")
     head.look()
     assert not head.closed()
     assert [head.features(name) for name in TWO] == ["", "gate_passed"]
+    assert head.reserved("trainshed-pair-compute")
+    late = head.cluster.submit("alice", "-p", "compute", "--gres=gpu:8", script="echo ran")
+    head.wait_features("gate_passed", "gate_passed")
+    assert not head.reserved("trainshed-pair-compute")
+    assert head.records()[-1]["addresses"] == ["10.77.0.21", "10.77.0.12"]
+    head.cluster.wait_state(late, "COMPLETED")
+
+
+def test_a_replaced_node_that_is_slow_with_another_is_held(head: Head, job: str) -> None:
+    head.measures("212.50")
+    head.move(TWO[0], "10.77.0.25")
+
+    def held() -> bool:
+        head.look()
+        return head.reserved(f"trainshed-mend-{TWO[0]}")
+
+    wait_until(held, lambda: head.machine.run("squeue", "-a"), 120)
+    assert f"failed nccl_pair [monitor] with {TWO[1]}: " in head.shown(TWO[0])
+    assert f"Queue compute: the all-reduce of {TWO[0]} with {TWO[1]} failed" in head.told(
+        "published"
+    )
+    head.look()
+    assert not head.closed() and not head.reserved("trainshed-pair-compute")
+    # Neither mended nor drained: a person decides.
+    assert "DRAIN" not in head.shown(TWO[0]).partition(" State=")[2].partition(" ")[0]
+    head.machine.run("scontrol", "delete", f"reservationname=trainshed-mend-{TWO[0]}")
+    head.measures("369.86")
 
 
 def test_a_queue_whose_instances_are_all_new_runs_its_gate_anew(head: Head, job: str) -> None:
+    before = head.records()
     head.move(TWO[1], "10.77.0.22")
     head.look()
     assert head.closed()
-    head.wait_ended(3)
+    head.wait_ended(len(before) + 1)
     head.look()
     assert not head.closed()
-    assert head.records()[2]["addresses"] == ["10.77.0.21", "10.77.0.22"]
+    assert head.records()[-1]["addresses"] == ["10.77.0.25", "10.77.0.22"]
 
 
 def test_a_gate_that_is_taken_out_of_the_file_opens_the_queue(head: Head, job: str) -> None:

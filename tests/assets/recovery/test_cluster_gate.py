@@ -12,7 +12,8 @@ import pytest
 
 from assets.node.keeper import cluster
 from assets.node.keeper.cloudwatch import Metrics
-from assets.node.keeper.cluster import Cluster, queue_of
+from assets.node.keeper.cluster import Cluster
+from assets.node.keeper.cluster_queues import queue_of
 from assets.node.keeper.recovery.gate import FAILED, OPENED, PASSED, Record
 from assets.node.keeper.recovery.store import Store
 from assets.node.keeper.slurm import SlurmError
@@ -187,7 +188,8 @@ def test_a_node_without_features_gets_the_gates(world: World, none: str) -> None
 def test_one_replaced_node_closes_nothing_and_all_do(world: World) -> None:
     passed(world)
     world.addresses[OTHER] = "10.0.0.9"
-    assert not [ran for ran in world.look() if "reservation" in ran]
+    assert not [ran for ran in world.look() if "trainshed-gate" in ran and "scontrol" in ran]
+    world.store.running("train").unlink()
     world.addresses[ONE] = "10.0.0.8"
     assert "create reservationname=trainshed-gate-train" in world.look()[0]
 

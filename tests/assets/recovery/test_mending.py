@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.node.keeper.cluster import ClusterSlurm
+from assets.node.keeper.cluster_slurm import ClusterSlurm
 from assets.node.keeper.mending import Look, Mending, name_of
 from assets.node.keeper.recovery.decide import Event
 from assets.node.keeper.recovery.store import Store

@@ -8,13 +8,14 @@ as long as one of those nodes is there: a replacement is released by its own che
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 PASSED, FAILED, OPENED = "passed", "failed", "opened by hand"
 """Verdicts; a person may open a queue whose gate cannot pass."""
+UNMADE = "the all-reduce could not be made"
 _UNMEASURED = "nobody has measured"
 
 
@@ -114,6 +115,11 @@ class Adopt:
     nodes: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Pair(Run):
+    """Submit the all-reduce over a new node of an open queue, the first, and one that passed."""
+
+
 Step = Reserve | Open | Run | Adopt
 
 
@@ -155,6 +161,23 @@ def steps(queue: QueueState) -> list[Step]:
     return found
 
 
+def pair(queue: QueueState, tried: Collection[str]) -> list[Step]:
+    """Return the all-reduce that a new node of an open queue has not passed yet.
+
+    Args:
+        queue: The queue.
+        tried: Nodes that had theirs.
+    """
+    record = queue.record
+    if record is None or record.verdict != PASSED or not queue.gpus:
+        return []
+    if queue.job or queue.reserved is not None:
+        return []
+    new = [name for name in queue.ready if name not in record.nodes and name not in tried]
+    others = [name for name in queue.ready if name in record.nodes]
+    return [Pair(queue.name, (new[0], others[0]), queue.gpus)] if new and others else []
+
+
 def _due(queue: QueueState) -> bool:
     """Tell whether a gate is due; one that failed is tried again with other nodes only."""
     if is_open(queue):
@@ -180,7 +203,7 @@ def judge(code: int, line: str, nodes: tuple[str, ...], at: datetime, job: str) 
         said: Mapping[str, Any] = json.loads(line)
         verdict, evidence = str(said["verdict"]), str(said["evidence"])
     except (ValueError, KeyError, TypeError):
-        text = f"the all-reduce could not be made (code {code}): {line.strip()[-200:]}"
+        text = f"{UNMADE} (code {code}): {line.strip()[-200:]}"
         return Record(at, FAILED, nodes, text, job)
     if verdict == "ok":
         return Record(at, PASSED, nodes, evidence, job)

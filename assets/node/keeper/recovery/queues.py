@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from ..document import Document, Gate, Queue
 from ..slurm import SlurmError
@@ -79,7 +80,7 @@ class Queues:
         if closed:
             self._slurm.let_first_job_in(closed)
         for name, state in seen.items():
-            for step in steps(state):
+            for step in self._steps(state):
                 try:
                     self._one(state, step, document.gate or Gate(), now)
                     self._say("did", action=type(step).__name__, subject=str(step))
@@ -88,6 +89,10 @@ class Queues:
         if document.gate:
             self._tell_features(seen)
         return seen
+
+    def _steps(self, state: QueueState) -> list[Step]:
+        """Return what to do for a queue now."""
+        return steps(state)
 
     def _tell_features(self, seen: Mapping[str, QueueState]) -> None:
         """Let each node have the result of its gate among its features; joining takes it away."""
@@ -167,13 +172,21 @@ class Queues:
         # Before the job: one that could not be noted would be submitted again and again.
         for needed in (folder, self._store.running(step.queue).parent):
             needed.mkdir(parents=True, exist_ok=True)
-        inside = reservation(step.queue) if state.reserved is not None else ""
-        job = self._slurm.submit_gate(step, str(folder), inside, gate)
+        job = self._slurm.submit_gate(step, str(folder), self._inside(state, step), gate)
         self._store.asked(step.queue).unlink(missing_ok=True)
         running = {"job": job, "nodes": list(step.nodes), "folder": str(folder)}
         where = self._addresses(step.nodes)
         running |= {"addresses": list(where)} if where else {}
+        running |= self._noted(step)
         self._store.running(step.queue).write_text(json.dumps(running) + "\n")
+
+    def _inside(self, state: QueueState, step: Run) -> str:
+        """Return the reservation in which a gate runs; empty for none."""
+        return reservation(step.queue) if state.reserved is not None else ""
+
+    def _noted(self, step: Run) -> dict[str, Any]:
+        """Return what else is noted of a gate that runs."""
+        return {}
 
     def _finish(self, queue: str, now: datetime) -> None:
         """Judge a gate whose job is over."""
@@ -188,17 +201,26 @@ class Queues:
             return
         record = judge(code, _last_words(Path(folder), job), nodes, now, job)
         record = replace(record, addresses=tuple(running.get("addresses", ())))
-        self._store.keep(queue, record)
+        self._keep(queue, record, running)
         path.unlink(missing_ok=True)
-        for node in self._to_comment(nodes):
+        self._announce(queue, record, running)
+
+    def _keep(self, queue: str, record: Record, running: Mapping[str, Any]) -> None:
+        """Keep how a gate ended."""
+        self._store.keep(queue, record)
+
+    def _announce(self, queue: str, record: Record, running: Mapping[str, Any]) -> None:
+        """Say how a gate ended, on its nodes and to people."""
+        for node in self._to_comment(record.nodes):
             # A node may be gone meanwhile; the record has them all.
+            text = f"trainshed: passed; gate {record.verdict} {record.at:%F %R}"
             try:
-                self._slurm.comment(node, f"trainshed: passed; gate {record.verdict} {now:%F %R}")
+                self._slurm.comment(node, text)
             except SlurmError as error:
                 self._say("did not succeed", subject=node, reason=str(error))
         remedy = "" if record.verdict == "passed" else f" Users are kept out. {REMEDY}"
         self._tell(
-            f"Queue {queue}: the all-reduce over {len(nodes)} nodes {record.verdict}",
+            f"Queue {queue}: the all-reduce over {len(record.nodes)} nodes {record.verdict}",
             f"{record.text}.{remedy}",
         )
 
