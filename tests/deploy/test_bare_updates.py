@@ -27,6 +27,7 @@ from trainshed.review.effects import OF_ON_CHANGE, Effect
 NAME = "iron-changes"
 STACKS = (f"{NAME}-foundation", f"{NAME}-cluster")
 TRAIN = "fleet.queues.train"
+SPARES = 1
 DOCUMENT = small(
     NAME,
     fleet={
@@ -41,7 +42,7 @@ DOCUMENT = small(
             }
             for name, instance_type, nodes in (
                 ("train", "p5.48xlarge", 2),
-                ("spare", "m7i.2xlarge", 1),
+                ("spare", "m7i.2xlarge", SPARES),
             )
         },
     },
@@ -186,7 +187,7 @@ def test_what_a_fleet_takes_ends_no_instance_and_outdates_what_the_review_says(
 
 def test_more_nodes_join_and_the_others_stay(fleet: Fleet) -> None:
     before = fleet.instances
-    fleet.deploy(grown(), STACKS[1])
+    fleet.deploy(grown(fleet), STACKS[1])
     after = fleet.instances
     assert before.items() <= after.items()
     assert [*after.values()].count("compute") == [*before.values()].count("compute") + 1
@@ -210,18 +211,19 @@ def test_another_name_is_refused_and_rolled_back(fleet: Fleet) -> None:
     assert fleet.document == document
 
 
-def grown() -> Document:
-    """Return the document with one more node."""
-    return changed(changed(DOCUMENT, f"{TRAIN}.max_nodes", 3), f"{TRAIN}.min_nodes", 3)
+def grown(fleet: Fleet) -> Document:
+    """Return the document with a node more than there are: an earlier test may have left some."""
+    nodes = [*fleet.instances.values()].count("compute") - SPARES + 1
+    return changed(changed(DOCUMENT, f"{TRAIN}.max_nodes", nodes), f"{TRAIN}.min_nodes", nodes)
 
 
 def test_an_update_that_fails_after_the_fleet_has_changed_is_taken_back(fleet: Fleet) -> None:
     fleet.update()
     before, state = fleet.instances, fleet.state
-    fleet.deploy_with_a_failure(changed(grown(), *TAKEN[OnChange.LIVE]))
+    fleet.deploy_with_a_failure(changed(grown(fleet), *TAKEN[OnChange.LIVE]))
     assert account.statuses(fleet.emulator, STACKS[1]) == ["UPDATE_ROLLBACK_COMPLETE"]
     assert fleet.state == state
-    # A rollback ends no instance: the keeper takes the third away once it has no jobs.
+    # A rollback ends no instance: the keeper takes the new one away once it has no jobs.
     assert before.items() < fleet.instances.items()
     assert len(fleet.instances) == len(before) + 1
 
