@@ -12,17 +12,20 @@ PATH="/opt/trainshed/bin:$PATH:/opt/slurm/bin"
 
 main() {
   (($# == 2)) || fail "usage: pc_basic_check.sh reserve|run NODE_NAME"
-  local what=$1 node=$2 reservation=trainshed-check-$2
+  local what=$1 node=$2 reservation=trainshed-check-$2 joining=yes
   if reserved "trainshed-mend-$node"; then
     tell info "$node has failed and is being mended, so it is not checked now"
     return
   fi
-  if ! reserved "$reservation" && ! reserve "$reservation" "$node"; then
-    tell info "$node has jobs or cannot be reserved, so it is not checked now"
-    return
+  if ! reserved "$reservation"; then
+    joining=
+    if ! reserve "$reservation" "$node"; then
+      tell info "$node has jobs or cannot be reserved, so it is not checked now"
+      return
+    fi
   fi
   if [[ $what == run ]]; then
-    check "$reservation" "$node"
+    check "$reservation" "$node" "$joining"
   fi
 }
 
@@ -40,7 +43,7 @@ reserve() {
 }
 
 check() {
-  local reservation=$1 node=$2 code=0 said
+  local reservation=$1 node=$2 joining=$3 code=0 said
   # shellcheck disable=SC2064 # the reservation of now
   trap "scontrol delete reservationname=$reservation || true" EXIT
   said=$(timeout --kill-after=5 "$SECONDS_AT_MOST" python3 -S -E "$HERE/health/health_check.py" basic \
@@ -49,7 +52,20 @@ check() {
     tell info "$node passed the checks of minutes"
   else
     tell err "checks of minutes on $node ended with $code: $(grep -v '"verdict": "ok"' <<<"$said")"
+    # 1 is a node that has failed and holds itself.
+    if ((code > 1)) && [[ $joining && $node == *-st-* ]]; then
+      keep_held "$node" "checks [monitor] could not be made: code $code: $(tail -c 100 <<<"$said")"
+    fi
   fi
+}
+
+# Without a verdict nobody knows whether a node that joins is well, and no repair is known either.
+keep_held() {
+  local node=$1 text
+  text=$(tr -s '=[:space:]' ' ' <<<"$2")
+  scontrol update nodename="$node" comment="trainshed: failed $text"
+  scontrol create reservationname="trainshed-mend-$node" nodes="$node" users=root \
+    starttime=now duration=UNLIMITED flags=MAINT,IGNORE_JOBS >/dev/null
 }
 
 tell() {

@@ -171,6 +171,27 @@ def test_a_node_that_fails_the_checks_of_minutes_is_held_with_the_reason(fleet: 
     fleet.release(node)
 
 
+def test_a_joining_node_whose_checks_of_minutes_cannot_be_made_is_held(fleet: Fleet) -> None:
+    node = fleet.nodes[NODES[2]]
+    node.become()
+    # As pc_compute.sh does before slurmd starts.
+    program = node.seen / "root/opt/trainshed/current/pc_basic_check.sh"
+    assert node.run(str(program), "reserve", node.name).returncode == 0
+    expect = node.place / "root/etc/trainshed/expect.json"
+    whole = expect.read_text()
+    expect.write_text("half")
+    assert node.unit("trainshed-basic-check.service").returncode == 0
+    assert fleet.comment(node).startswith("trainshed: failed checks [monitor] could not be made")
+    assert f"ReservationName=trainshed-mend-{node.name} " in fleet.reservations()
+    assert "trainshed-check" not in fleet.reservations()
+    assert "DRAIN" not in fleet.shown(node)
+    # A node in use is not held for that.
+    fleet.release(node)
+    assert node.unit("trainshed-basic-check.service").returncode == 0
+    assert fleet.reservations() == "No reservations in the system"
+    expect.write_text(whole)
+
+
 def test_the_minutely_check_holds_under_the_name_that_parallelcluster_wrote(fleet: Fleet) -> None:
     node = fleet.nodes[NODES[1]]
     node.machine.run("hostname", "ip-10-77-0-12")
