@@ -160,38 +160,35 @@ def test_the_budget_is_kept_across_a_requeue(around: Around) -> None:
     assert (code, "2 failures" in err) == (9, True)
 
 
-def test_on_the_checkpoint_signal_the_step_saves_and_the_job_is_queued_again(
-    around: Around,
-) -> None:
-    script = f"n=3; trap '{SAVES}; exit 0' USR1; touch ready; while :; do sleep 0.05; done"
-    process = around.start(script)
+def ask_to_save(around: Around, process: subprocess.Popen[str]) -> None:
+    """Send a step that runs Slurm's signal to save, and end it once its job is requeued."""
     wait_until((around.folder / "ready").exists, "the step")
     process.send_signal(signal.SIGUSR1)
     wait_until(around.requeued, "the requeue")
     process.kill()
     process.communicate()
+
+
+def test_on_the_checkpoint_signal_the_step_saves_and_the_job_is_queued_again(
+    around: Around,
+) -> None:
+    script = f"n=3; trap '{SAVES}; exit 0' USR1; touch ready; while :; do sleep 0.05; done"
+    process = around.start(script)
+    ask_to_save(around, process)
     assert (around.checkpoints / "step-3" / ".complete").exists()
 
 
 def test_a_launcher_that_dies_of_signals_is_asked_by_file_alone(around: Around) -> None:
     script = f'n=4; touch ready; until [ -e "$TRAINSHED_STOP_FILE" ]; do sleep 0.05; done; {SAVES}'
     process = around.start(script, "--forward", "none")
-    wait_until((around.folder / "ready").exists, "the step")
-    process.send_signal(signal.SIGUSR1)
-    wait_until(around.requeued, "the requeue")
-    process.kill()
-    process.communicate()
+    ask_to_save(around, process)
     assert (around.checkpoints / "step-4").exists()
     assert not (around.checkpoints / ".stop-7").exists()
 
 
 def test_a_step_that_dies_of_the_signal_uses_up_no_retry(around: Around) -> None:
     process = around.start("touch ready; while :; do sleep 0.05; done")
-    wait_until((around.folder / "ready").exists, "the step")
-    process.send_signal(signal.SIGUSR1)
-    wait_until(around.requeued, "the requeue")
-    process.kill()
-    process.communicate()
+    ask_to_save(around, process)
     assert not (around.checkpoints / ".trainshed-resume.json").exists()
 
 
@@ -201,11 +198,7 @@ def test_a_job_goes_on_though_slurmctld_is_away_for_a_moment(around: Around, ask
     around.calls.with_name(f"calls.away-{asked}").touch()
     script = f"n=3; trap '{SAVES}; exit 0' USR1; touch ready; while :; do sleep 0.05; done"
     process = around.start(script)
-    wait_until((around.folder / "ready").exists, "the step")
-    process.send_signal(signal.SIGUSR1)
-    wait_until(around.requeued, "the requeue")
-    process.kill()
-    process.communicate()
+    ask_to_save(around, process)
 
 
 def test_a_cancelled_job_is_not_queued_again(around: Around) -> None:
