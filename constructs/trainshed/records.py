@@ -1,6 +1,8 @@
-"""The base of every record that an institution file and Python code write alike."""
+"""The base of every record that an institution file and Python code write alike.
 
-from __future__ import annotations
+Modules of records are the only ones without ``from __future__ import annotations``, which makes
+texts of the fields' types: pydantic would compile each of them again at every start.
+"""
 
 import struct
 from enum import StrEnum

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -55,6 +56,14 @@ def test_nothing_imports_upward() -> None:
         if line.startswith(("import aws_cdk", "from aws_cdk", "from constructs", "from stacks"))
     ]
     assert not upward
+
+
+def test_types_of_records_are_read_once() -> None:
+    package = ROOT / "constructs" / "trainshed"
+    texts = [file.read_text() for file in package.rglob("*.py")]
+    records = [text for text in texts if re.search(r"^class \w+\(Record\):", text, re.M)]
+    assert len(records) > 10
+    assert not [text[:80] for text in records if "from __future__ import annotations" in text]
 
 
 def test_no_file_is_longer_than_a_reader_holds() -> None:

@@ -79,8 +79,9 @@ def _parser(verb: str) -> argparse.ArgumentParser:
         prog="trainshed", description="GPU training clusters on AWS from one file an institution."
     )
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, purpose in VERBS.items():
-        command = verbs.add_parser(name, help=purpose, description=purpose)
+    # A parser takes long to make, and the other verbs' are for the list of all alone.
+    for name in [verb] if verb in VERBS else VERBS:
+        command = verbs.add_parser(name, help=VERBS[name], description=VERBS[name])
         if name == verb:
             module = importlib.import_module(f".{name.replace('-', '_')}", __name__)
             module.add_arguments(command)

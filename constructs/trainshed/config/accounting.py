@@ -1,7 +1,5 @@
 """The database of Slurm's accounting: one that is made, or one that is there already."""
 
-from __future__ import annotations
-
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
@@ -101,9 +99,7 @@ class AccountingDatabase(Record):
             )
         return self
 
-    def made(
-        self, *, host: str, password_secret_arn: str, client_security_group_id: str
-    ) -> AccountingDatabase:
+    def made(self, *, host: str, password_secret_arn: str, client_security_group_id: str) -> Self:
         """Return the record of the database once it is made.
 
         Args:

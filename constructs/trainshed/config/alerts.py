@@ -1,7 +1,5 @@
 """Which channel of Slack hears of what, and when."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Self

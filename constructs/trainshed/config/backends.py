@@ -1,7 +1,5 @@
 """What one backend alone has."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

@@ -4,8 +4,6 @@ The same-looking ``cr-`` id needs different launch options, so each way is a cla
 an invalid combination cannot be written. The constructs are in ``trainshed.capacity``.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Literal, Self
 

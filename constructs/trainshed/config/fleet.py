@@ -1,7 +1,5 @@
 """The machines of a cluster and the scheduler over them, whatever runs it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator

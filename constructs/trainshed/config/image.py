@@ -1,7 +1,5 @@
 """The operating system image of the nodes."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

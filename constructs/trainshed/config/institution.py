@@ -1,7 +1,5 @@
 """Everything that one institution decides: the whole of its file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 

@@ -1,7 +1,5 @@
 """The network of a cluster: one Availability Zone, nodes in a private subnet."""
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self, cast

@@ -1,7 +1,5 @@
 """The shared file system of a cluster and its links to S3."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self, cast
 
 from pydantic import Field, model_validator

@@ -1,7 +1,5 @@
 """The whole Slurm policy of a cluster as one record, complete or over a preset."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 

@@ -1,7 +1,5 @@
 """The records of a policy: partitions, quality of service, accounts and users."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

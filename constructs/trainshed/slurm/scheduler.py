@@ -1,7 +1,5 @@
 """How Slurm schedules, accounts and confines: what is one value for the whole cluster."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field
