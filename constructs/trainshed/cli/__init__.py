@@ -78,6 +78,7 @@ def _parser(verb: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="trainshed", description="GPU training clusters on AWS from one file an institution."
     )
+    parser.add_argument("--version", action="version", version=_version(verb == "--version"))
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
     # A parser takes long to make, and the other verbs' are for the list of all alone.
     for name in [verb] if verb in VERBS else VERBS:
@@ -87,3 +88,12 @@ def _parser(verb: str) -> argparse.ArgumentParser:
             module.add_arguments(command)
             command.set_defaults(run=module.run)
     return parser
+
+
+def _version(is_asked_for: bool) -> str:
+    if not is_asked_for:
+        return ""
+    # Its import is a tenth of ``trainshed validate``.
+    from importlib import metadata
+
+    return f"trainshed {metadata.version('trainshed')}"

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,13 @@ def test_render_writes_the_cluster_configuration(
 def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema"]) == 0
     assert json.loads(capsys.readouterr().out)["title"] == "trainshed institution"
+
+
+def test_its_version_is_that_of_the_project(capsys: pytest.CaptureFixture[str]) -> None:
+    project = tomllib.loads((INSTITUTIONS.parent / "pyproject.toml").read_text())["project"]
+    with pytest.raises(SystemExit, match="^0$"):
+        main(["--version"])
+    assert capsys.readouterr().out == f"trainshed {project['version']}\n"
 
 
 def test_an_institution_without_a_file_is_refused_with_the_nearest() -> None:
