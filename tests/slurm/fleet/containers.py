@@ -65,7 +65,7 @@ install:
 \tsed -i 's#@sysconfdir@#$(DESTDIR)$(sysconfdir)#' $(DESTDIR)$(prefix)/bin/enroot
 \tinstall -m 755 /bin/true $(DESTDIR)$(prefix)/bin/enroot-mksquashovlfs
 \tinstall -m 755 /bin/true $(DESTDIR)$(prefix)/bin/enroot-aufs2ovlfs
-\tinstall -d $(DESTDIR)$(sysconfdir)/enroot/enroot.conf.d $(DESTDIR)$(sysconfdir)/enroot/environ.d
+\tinstall -d $(DESTDIR)$(sysconfdir)/enroot/enroot.conf.d
 \techo '# none' >$(DESTDIR)$(sysconfdir)/enroot/enroot.conf
 \tinstall -d $(DESTDIR)$(prefix)/share/enroot/hooks.d $(DESTDIR)$(sysconfdir)/enroot/hooks.d
 \techo '# none' >$(DESTDIR)$(sysconfdir)/enroot/hooks.d/10-none.sh
@@ -75,11 +75,17 @@ install:
 """
 _ENROOT = """\
 #!/bin/bash
-# Prints where it keeps what it unpacks.
+# Prints where it keeps what it unpacks, then what its hooks make the environment of a container.
 while read -r name value; do
   eval "export $name=$value"
 done <@sysconfdir@/enroot/enroot.conf.d/trainshed.conf
 echo "$ENROOT_DATA_PATH"
+export ENROOT_ENVIRON
+ENROOT_ENVIRON=$(mktemp)
+for hook in @sysconfdir@/enroot/hooks.d/*.sh; do
+  [[ ! -x $hook ]] || "$hook"
+done
+cat "$ENROOT_ENVIRON"
 """
 _SOURCES = {
     "enroot": {"Makefile": _ENROOT_MAKE, "enroot": _ENROOT},

@@ -46,6 +46,8 @@ def test_a_job_with_an_image_reaches_the_plugin(
 ) -> None:
     _, nodes = fleet
     said = nodes[role].machine.run(
+        "env",
+        "NCCL_SOCKET_IFNAME=eth9",
         "srun",
         "-p",
         "normal",
@@ -59,7 +61,11 @@ def test_a_job_with_an_image_reaches_the_plugin(
         user="alice",
     )
     uid = USERS["alice"]
-    assert said == f"lab.sqsh /run/pyxis /var/lib/enroot/data/user-{uid}"
+    assert said.splitlines() == [
+        f"lab.sqsh /run/pyxis /var/lib/enroot/data/user-{uid}",
+        "NCCL_SOCKET_IFNAME=eth9",
+        "FI_EFA_USE_HUGE_PAGE=0",
+    ]
 
 
 def test_directories_of_containers_belong_to_their_users(
