@@ -12,6 +12,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,10 @@ IGNORED_RULES = ("W3005", "W1020", "E1018", "W9002", "W9013", "W1103")
 
 # Where a rule is acknowledged that a stack, and no resource of it, breaks.
 WHOLE_STACK = "*"
+
+
+class AssemblyError(Exception):
+    """A folder that is not as ``cdk synth`` writes it: in a line what is wrong, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +62,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Validate every template and print what is found. Return 1 for an error, else 0."""
+    """Validate every template and print what is found.
+
+    Return 1 for an error, or for what is no assembly, else 0.
+    """
     assembly: Path = options.assembly
-    findings = list(validate(assembly))
+    try:
+        findings = list(validate(assembly))
+    except AssemblyError as error:
+        print(error, file=sys.stderr)
+        return 1
     for finding in findings:
         print(finding, file=sys.stderr if finding.is_error else sys.stdout)
     errors = sum(finding.is_error for finding in findings)
@@ -69,39 +81,65 @@ def run(options: argparse.Namespace) -> int:
 
 
 def validate(assembly: Path) -> Iterator[Finding]:
-    """Yield the findings of every template; those of unchanged templates from the last time."""
+    """Yield the findings of every template; those of unchanged templates from the last time.
+
+    Raises:
+        AssemblyError: The folder is no whole assembly.
+    """
     known = _KnownFindings(assembly / ".validated.json")
     engine = None
     for template in stack_templates(assembly):
         digest = known.digest(template)
         if digest not in known.findings:
             engine = engine or _engine()
-            known.findings[digest] = [asdict(found) for found in _findings(engine, template)]
-        yield from (Finding(**found) for found in known.findings[digest])
+            known.findings[digest] = list(_findings(engine, template))
+        yield from known.findings[digest]
     known.save()
 
 
 def stack_templates(assembly: Path) -> Iterator[StackTemplate]:
-    """Yield the stacks of an assembly, and of those inside it, in the order of their manifests."""
+    """Yield the stacks of an assembly, and of those inside it, in the order of their manifests.
+
+    Raises:
+        AssemblyError: The folder is no whole assembly.
+    """
     for folder, artifact in artifacts_of(assembly):
         if artifact["type"] == "aws:cloudformation:stack":
-            properties = artifact["properties"]
-            account, region = artifact["environment"].removeprefix("aws://").split("/")
-            yield StackTemplate(
-                name=properties.get("stackName") or artifact["displayName"],
-                path=folder / properties["templateFile"],
-                account=None if account.startswith("unknown") else account,
-                region=None if region.startswith("unknown") else region,
-                acknowledged=tuple(sorted(_acknowledged(metadata_of(folder, artifact)))),
-            )
+            with reading(folder / "manifest.json"):
+                template = _stack_template(folder, artifact)
+            if not template.path.is_file():
+                raise AssemblyError(f"{template.path} is not there; run cdk synth again")
+            yield template
+
+
+def _stack_template(folder: Path, artifact: Mapping[str, Any]) -> StackTemplate:
+    properties = artifact["properties"]
+    account, region = artifact["environment"].removeprefix("aws://").split("/")
+    return StackTemplate(
+        name=properties.get("stackName") or artifact["displayName"],
+        path=folder / properties["templateFile"],
+        account=None if account.startswith("unknown") else account,
+        region=None if region.startswith("unknown") else region,
+        acknowledged=tuple(sorted(_acknowledged(metadata_of(folder, artifact)))),
+    )
 
 
 def artifacts_of(assembly: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield each artifact with the folder of its assembly; those inside others too."""
-    manifest = json.loads((assembly / "manifest.json").read_text(encoding="utf-8"))
-    for artifact in manifest["artifacts"].values():
-        if artifact["type"] == "cdk:cloud-assembly":
-            yield from artifacts_of(assembly / artifact["properties"]["directoryName"])
+    """Yield each artifact with the folder of its assembly; those inside others too.
+
+    Raises:
+        AssemblyError: The folder is no assembly.
+    """
+    manifest = assembly / "manifest.json"
+    artifacts = read_object(manifest).get("artifacts")
+    if not isinstance(artifacts, dict):
+        raise AssemblyError(f"{manifest} is of no assembly: no artifacts; run cdk synth again")
+    for artifact in artifacts.values():
+        with reading(manifest):
+            inner = artifact["type"] == "cdk:cloud-assembly"
+            folder = assembly / artifact["properties"]["directoryName"] if inner else assembly
+        if inner:
+            yield from artifacts_of(folder)
         else:
             yield assembly, artifact
 
@@ -110,10 +148,43 @@ def metadata_of(assembly: Path, artifact: Mapping[str, Any]) -> dict[str, list[d
     """Return what an artifact's constructs say of themselves, by their paths."""
     found: dict[str, list[dict[str, Any]]] = artifact.get("metadata", {})
     if "additionalMetadataFile" in artifact:
-        found = json.loads(
-            (assembly / artifact["additionalMetadataFile"]).read_text(encoding="utf-8")
-        )
+        found = read_object(assembly / artifact["additionalMetadataFile"])
     return found
+
+
+def read_object(file: Path) -> dict[str, Any]:
+    """Read a file of an assembly.
+
+    Raises:
+        AssemblyError: It is not there, or holds no JSON object.
+    """
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        reason = "is not there"
+    except ValueError as error:
+        reason = f"is not JSON, {error}"
+    else:
+        if isinstance(found, dict):
+            return found
+        reason = f"holds no object, but {found!r:.60}"
+    raise AssemblyError(f"{file} {reason}; run cdk synth again")
+
+
+@contextmanager
+def reading(file: Path) -> Iterator[None]:
+    """Say of a file that it is not as ``cdk synth`` writes it, where a part of it is missing.
+
+    Raises:
+        AssemblyError: It is not.
+    """
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        what = f"{type(error).__name__}: {error}"
+        raise AssemblyError(
+            f"{file} is not as cdk synth writes it, {what}; run cdk synth again"
+        ) from error
 
 
 def _acknowledged(
@@ -147,9 +218,13 @@ class _KnownFindings:
 
         self._path = path
         self._version = f"{cloudformation_validate.version()} {' '.join(IGNORED_RULES)}"
-        self.findings: dict[str, list[dict[str, Any]]] = {}
-        if path.exists():
-            self.findings = json.loads(path.read_text(encoding="utf-8"))
+        self.findings: dict[str, list[Finding]] = {}
+        # It saves time alone: one that is not there, or is broken, is made anew.
+        with suppress(AssemblyError, AttributeError, TypeError):
+            self.findings = {
+                digest: [Finding(**each) for each in found]
+                for digest, found in read_object(path).items()
+            }
 
     def digest(self, template: StackTemplate) -> str:
         known = (template.name, template.account, template.region, template.acknowledged)
@@ -157,7 +232,10 @@ class _KnownFindings:
         return hashlib.sha256(about.encode() + template.path.read_bytes()).hexdigest()
 
     def save(self) -> None:
-        self._path.write_text(json.dumps(self.findings, indent=1, sort_keys=True), encoding="utf-8")
+        findings = {
+            digest: [asdict(each) for each in found] for digest, found in self.findings.items()
+        }
+        self._path.write_text(json.dumps(findings, indent=1, sort_keys=True), encoding="utf-8")
 
 
 def _engine() -> Any:

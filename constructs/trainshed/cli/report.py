@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from .check import StackTemplate, artifacts_of, metadata_of, stack_templates
+from .check import (
+    AssemblyError,
+    StackTemplate,
+    artifacts_of,
+    metadata_of,
+    read_object,
+    reading,
+    stack_templates,
+)
 
 # The resources that a person looks for, in the words that they use.
 MAIN_RESOURCES = {
@@ -33,14 +41,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print stacks, main resources, warnings and the places of rendered files."""
-    for line in report(options.assembly):
-        print(line)
+    """Print stacks, main resources, warnings and the places of rendered files.
+
+    Return 1 for what is no assembly, else 0.
+    """
+    try:
+        lines = list(report(options.assembly))
+    except AssemblyError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print("\n".join(lines))
     return 0
 
 
 def report(assembly: Path) -> Iterator[str]:
-    """Yield the lines of the report."""
+    """Yield the lines of the report.
+
+    Raises:
+        AssemblyError: The folder is no whole assembly.
+    """
     templates = list(stack_templates(assembly))
     width = max((len(template.name) for template in templates), default=0)
     yield ""
@@ -65,8 +84,9 @@ def _place(template: StackTemplate) -> str:
 
 
 def _resources(template: StackTemplate) -> str:
-    resources = json.loads(template.path.read_text(encoding="utf-8"))["Resources"].values()
-    counts = Counter(resource["Type"] for resource in resources)
+    found = read_object(template.path)
+    with reading(template.path):
+        counts = Counter(resource["Type"] for resource in found["Resources"].values())
     main = [
         f"{counts[kind]} {word}{'s' if counts[kind] > 1 else ''}"
         for kind, word in MAIN_RESOURCES.items()
