@@ -73,10 +73,7 @@ class YamlSource:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark else 1
-            raise YamlError(
-                f"{path}:{line}: not YAML: {error.problem or error.context}; "
-                "mind the indentation and put special characters in quotes"
-            ) from None
+            raise YamlError(f"{path}:{line}: {_in_words(error)}") from None
         except yaml.YAMLError as error:
             raise YamlError(f"{path}:1: not YAML: {error}") from None
         finally:
@@ -173,6 +170,19 @@ class YamlSource:
             return float(text)
         self.faults.append(Fault(at, f"{text} is too large for a number; write a smaller one"))
         return text
+
+
+def _in_words(error: yaml.MarkedYAMLError) -> str:
+    # As libyaml and PyYAML's own composer both say it.
+    if error.problem == "but found another document":
+        return (
+            "two documents, the second from this '---' on; one file has one institution: put the "
+            "second into a file of its own"
+        )
+    return (
+        f"not YAML: {error.problem or error.context}; "
+        "mind the indentation and put special characters in quotes"
+    )
 
 
 def _text_of(path: Path) -> str:

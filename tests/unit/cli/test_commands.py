@@ -64,7 +64,7 @@ def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_its_version_is_that_of_the_project(capsys: pytest.CaptureFixture[str]) -> None:
     project = tomllib.loads((INSTITUTIONS.parent / "pyproject.toml").read_text())["project"]
-    with pytest.raises(SystemExit, match="^0$"):
+    with pytest.raises(SystemExit, match=r"^0$"):
         main(["--version"])
     assert capsys.readouterr().out == f"trainshed {project['version']}\n"
 

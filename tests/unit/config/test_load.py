@@ -106,11 +106,16 @@ def test_all_faults_are_told_at_once_in_the_order_of_their_lines(tmp_path: Path)
             "an alias that holds itself does this",
         ),
         (
+            f"# one\n---\n{GOOD}# two\n--- # of another\n{GOOD}",
+            "18: two documents, the second from this '---' on; one file has one institution: "
+            "put the second into a file of its own",
+        ),
+        (
             "name: a\nregion: \0\n",
             "2: not YAML: '\\x00' is a character that no YAML file holds; delete it",
         ),
     ],
-    ids=["empty", "a list", "a tab", "an endless alias", "a control character"],
+    ids=["empty", "a list", "a tab", "an endless alias", "two documents", "a control character"],
 )
 def test_what_is_no_institution_is_refused_in_one_line(
     tmp_path: Path, text: str, expected: str
@@ -146,6 +151,12 @@ def test_what_is_no_file_is_refused(tmp_path: Path, name: str, reason: str) -> N
     with pytest.raises(ConfigError) as caught:
         load(path)
     assert str(caught.value) == f"{path}: cannot be read: {reason}"
+
+
+def test_one_document_may_have_its_marks(tmp_path: Path) -> None:
+    path = tmp_path / "uni.yaml"
+    path.write_text(f"---\n{GOOD}...\n")
+    assert load(path).name == "uni"
 
 
 def test_yaml_is_read_without_hidden_conversions(tmp_path: Path) -> None:
