@@ -30,6 +30,23 @@ def check_record(name: str, value: object, record: type[Record]) -> None:
     raise ValueError(f"{name} is a {type(value).__name__}; use {use}")
 
 
+def check_present(**arguments: object) -> None:
+    """Refuse None for what a construct stands on, such as a lookup that found nothing.
+
+    Args:
+        arguments: What was given, by the names of the arguments.
+
+    Raises:
+        ValueError: One is None; the message names all that are.
+    """
+    missing = [name for name, value in arguments.items() if value is None]
+    if missing:
+        be, whose, use = ("are", "their", "them") if len(missing) > 1 else ("is", "its", "one")
+        raise ValueError(
+            f"{' and '.join(missing)} {be} None, and none is made in {whose} place; pass {use}"
+        )
+
+
 def check_records(name: str, values: Mapping[str, object], record: type[Record]) -> None:
     """Refuse a mapping that holds anything but records.
 

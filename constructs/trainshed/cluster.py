@@ -11,7 +11,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from . import facts, fleets
-from ._given import check_record
+from ._given import check_present, check_record
 from ._names import construct_words
 from .capacity import CapacityReservation
 from .config import (
@@ -50,8 +50,8 @@ class TrainingCluster(Construct):
         known_types: Facts of instance types by name. Default: trainshed's own table.
 
     Raises:
-        ValueError: The fleet does not fit its backend, with every reason; or the file system is
-            in another VPC than the network.
+        ValueError: The fleet does not fit its backend, with every reason; network or file system
+            is None; or the file system is in another VPC than the network.
 
     Example::
 
@@ -89,6 +89,7 @@ class TrainingCluster(Construct):
     ) -> None:
         super().__init__(scope, id)
         check_record("fleet", fleet, Fleet)
+        check_present(network=network, storage=storage)
         check_vpc(network.vpc, storage.vpc)
         refuse(fleet_faults(fleet, zone=network.zone, types=known_types))
         for name, queue in fleet.queues.items():
@@ -159,7 +160,11 @@ class TrainingCluster(Construct):
             storage: An existing file system. Default: the one that the file describes.
             accounting: The accounting database, where it was made elsewhere. Default: the one that
                 the file describes.
+
+        Raises:
+            ValueError: As for the construct itself.
         """
+        check_record("institution", institution, Institution)
         network = network or network_of(scope, f"{id}Network", institution)
         storage = storage or storage_of(scope, f"{id}Storage", institution, network=network)
         fleet = institution.fleet

@@ -8,9 +8,10 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 
+from tests.synth.file_systems import existing_storage, storage_on
 from trainshed import facts
 from trainshed.cluster import TrainingCluster
-from trainshed.config import Fleet, Lustre, OnDemand, Queue
+from trainshed.config import Fleet, OnDemand, Queue
 from trainshed.network import TrainingNetwork
 from trainshed.storage import LustreStorage
 
@@ -46,17 +47,6 @@ def existing_vpc(scope: cdk.Stack, id: str, vpc_id: str) -> ec2.IVpc:
     )
 
 
-def storage_on(network: TrainingNetwork) -> LustreStorage:
-    return LustreStorage(
-        cdk.Stack.of(network),
-        "Storage",
-        vpc=network.vpc,
-        subnet=network.compute_subnet,
-        client_security_group=network.efa_security_group,
-        lustre=Lustre(capacity_gib=1200, throughput_mb_s_per_tib=125),
-    )
-
-
 def cluster_on(
     stack: cdk.Stack, network: TrainingNetwork, storage: LustreStorage, **changed: Any
 ) -> TrainingCluster:
@@ -78,6 +68,16 @@ def cluster_on(
             id="no fleet",
         ),
         pytest.param(
+            {"network": None},
+            "network is None, and none is made in its place; pass one",
+            id="no network",
+        ),
+        pytest.param(
+            {"network": None, "storage": None},
+            "network and storage are None, and none is made in their place; pass them",
+            id="neither network nor storage",
+        ),
+        pytest.param(
             {"cluster_name": cdk.Fn.import_value("Name")},
             "cluster_name is known only at deploy time, and names of roles and permissions are "
             "made of it at synth; write the name itself",
@@ -89,9 +89,19 @@ def test_what_cannot_be_read_at_synth_is_refused_in_words(
     stack: cdk.Stack, change: dict[str, Any], message: str
 ) -> None:
     network = network_in(stack, "Network")
+    given = {"network": network, "storage": storage_on(network), **change}
     with pytest.raises(ValueError) as refused:
-        cluster_on(stack, network, storage_on(network), **change)
+        cluster_on(stack, **given)
     assert str(refused.value) == message
+
+
+def test_an_institution_that_is_none_is_refused(stack: cdk.Stack) -> None:
+    given: Any = {"name": "llm"}
+    with pytest.raises(ValueError) as refused:
+        TrainingCluster.from_institution(stack, "Cluster", given)
+    assert str(refused.value) == (
+        "institution is a dict; use trainshed.config.Institution(**institution)"
+    )
 
 
 def test_a_file_system_in_another_vpc_made_here_is_refused(stack: cdk.Stack) -> None:
@@ -140,14 +150,5 @@ def test_vpcs_that_cannot_be_compared_at_synth_are_taken(stack: cdk.Stack, vpc_i
 
 
 def test_a_file_system_in_a_peered_vpc_is_imported(stack: cdk.Stack) -> None:
-    storage = LustreStorage.from_attributes(
-        stack,
-        "Storage",
-        file_system_id="fs-0123456789abcdef0",
-        dns_name="fs-0123456789abcdef0.fsx.us-east-1.amazonaws.com",
-        mount_name="fsx",
-        security_group=ec2.SecurityGroup.from_security_group_id(
-            stack, "Servers", "sg-0123456789abcdef0"
-        ),
-    )
+    storage = existing_storage(stack)
     assert cluster_on(stack, network_in(stack, "Network"), storage).storage is storage

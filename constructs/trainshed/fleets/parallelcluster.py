@@ -69,7 +69,8 @@ class ParallelClusterFleet(Construct):
 
     Raises:
         FaultsError: ParallelCluster would refuse it, or a node would fail of it; every fault.
-        ValueError: ``cluster_name`` is a token, or ``fleet`` is no record.
+        ValueError: ``cluster_name`` is a token, ``fleet`` is no record, or ``network`` or
+            ``storage`` is None.
 
     Example::
 
@@ -125,7 +126,7 @@ class ParallelClusterFleet(Construct):
         super().__init__(scope, id)
         self._stack = stack_facts(self, scope)
         check_fleet(cluster_name, fleet, known_types)
-        check_standing(self, cluster_name, network)
+        check_standing(self, cluster_name, network=network, storage=storage)
         for number, warning in enumerate(policy_warnings(fleet, known_types), start=1):
             Annotations.of(self).add_warning_v2(f"trainshed:policy:{number}", warning)
         nodes = ParallelClusterNodes(

@@ -88,7 +88,8 @@ class SlurmFleet(Construct):
 
     Raises:
         FaultsError: The bare fleet cannot do what the record asks for; every fault.
-        ValueError: ``cluster_name`` is a token, or ``fleet`` is no record.
+        ValueError: ``cluster_name`` is a token, ``fleet`` is no record, or ``network`` or
+            ``storage`` is None.
 
     Example::
 
@@ -138,7 +139,7 @@ class SlurmFleet(Construct):
     ) -> None:
         super().__init__(scope, id)
         check_fleet(cluster_name, fleet, known_types, isolated=is_isolated(network, isolated))
-        check_standing(self, cluster_name, network)
+        check_standing(self, cluster_name, network=network, storage=storage)
         self._warn(fleet, known_types)
         self.cluster_name = cluster_name
         self._fleet, self._types = fleet, known_types

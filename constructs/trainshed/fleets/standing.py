@@ -7,6 +7,7 @@ from weakref import WeakKeyDictionary
 from constructs import IConstruct
 
 from .. import facts
+from .._given import check_present
 from .._stacks import stack_facts
 from ..records import is_token
 
@@ -14,12 +15,15 @@ _Place = tuple[str, str, str]
 _names: WeakKeyDictionary[IConstruct, dict[_Place, IConstruct]] = WeakKeyDictionary()
 
 
-def check_standing(fleet: IConstruct, cluster_name: str, network: object) -> None:
-    """Refuse a fleet whose name another has, or whose network is known to be elsewhere.
+def check_standing(
+    fleet: IConstruct, cluster_name: str, *, network: object, storage: object
+) -> None:
+    """Refuse a fleet that has no ground, whose name another has, or whose network is elsewhere.
 
     Raises:
         ValueError: It is so.
     """
+    check_present(network=network, storage=storage)
     _check_region(fleet, network)
     _take_name(fleet, cluster_name)
 

@@ -15,7 +15,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from .._given import check_record
+from .._given import check_present, check_record
 from ..config.lustre_rules import storage_kind, storage_warnings
 from ..config.storage import Lustre, S3Link
 from . import bucket_grants
@@ -68,7 +68,8 @@ class LustreStorage(LustreMetrics, Construct):
             client's group cannot be deleted while a rule that is kept names it: keep it as well.
 
     Raises:
-        ValueError: FSx would refuse it; every fault of links and mount directory at once.
+        ValueError: FSx would refuse it; every fault of links and mount directory at once. Or what
+            it stands on is None.
     """
 
     vpc: ec2.IVpc | None
@@ -111,6 +112,7 @@ class LustreStorage(LustreMetrics, Construct):
     ) -> None:
         super().__init__(scope, id)
         check_record("lustre", lustre, Lustre)
+        check_present(vpc=vpc, subnet=subnet, client_security_group=client_security_group)
         check_given(mount_dir, links, lustre)
         check_dns(vpc)
         self.security_group = security_group or lustre_security_group(self, vpc, removal_policy)
@@ -144,8 +146,9 @@ class LustreStorage(LustreMetrics, Construct):
             setting = RootSquashSetting(
                 self, "RootSquash", file_system=resource, root_squash=lustre.root_squash
             )
-            # FSx makes links only while it changes nothing else.
-            setting.node.add_dependency(*self.associations.values())
+            # FSx makes links only while it changes nothing else. The log of the function waits for
+            # none: others of the stack may share it, and links may need these.
+            setting.resource.node.add_dependency(*self.associations.values())
         self._warn(lustre, links)
 
     @staticmethod
@@ -189,8 +192,15 @@ class LustreStorage(LustreMetrics, Construct):
                 between two groups that are there. Default: they are deleted.
 
         Raises:
-            ValueError: FSx would refuse the links, or nodes the mount directory.
+            ValueError: FSx would refuse the links, or nodes the mount directory; or what is told of
+                the file system is None.
         """
+        check_present(
+            file_system_id=file_system_id,
+            dns_name=dns_name,
+            mount_name=mount_name,
+            security_group=security_group,
+        )
         storage = _ExistingLustre(scope, id)
         check_given(mount_dir, links, None)
         storage.file_system_id = file_system_id
@@ -225,7 +235,11 @@ class LustreStorage(LustreMetrics, Construct):
         Args:
             name: Name of the nodes, part of construct ids: ``Login``.
             security_group: Their group; rules are added to it as well.
+
+        Raises:
+            ValueError: There is no group.
         """
+        check_present(security_group=security_group)
         self._wait_for(self._traffic.with_client(name, security_group))
 
     def grant_read(self, grantee: iam.IGrantable, prefix: str = "") -> iam.Grant:

@@ -100,6 +100,13 @@ def test_a_fleet_that_is_no_record_is_refused(build: Build) -> None:
     assert refusal(build, given) == "fleet is a dict; use trainshed.config.Fleet(**fleet)"
 
 
+@pytest.mark.parametrize("missing", ["network", "storage"])
+def test_a_fleet_without_its_ground_is_refused(build: Build, missing: str) -> None:
+    assert refusal(build, **{missing: None}) == (
+        f"{missing} is None, and none is made in its place; pass one"
+    )
+
+
 def test_faults_are_of_the_kind_that_files_report(build: Build) -> None:
     stack = cdk.Stack(cdk.App(), "Foreign")
     with pytest.raises(FaultsError):

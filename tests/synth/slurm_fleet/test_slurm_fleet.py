@@ -363,6 +363,8 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         "queues.train.instance_type: 'p9.large' is not in the table of instance types; "
         "describe it under known_types",
     ),
+    "no network": ({}, {"network": None}, "network is None, and none is made in its place"),
+    "no storage": ({}, {"storage": None}, "storage is None, and none is made in its place"),
     "isolated": ({}, {"isolated": True}, "slurm.packages: is missing"),
     "create": (
         {"accounting": AccountingDatabase.model_validate({"create": {}})},

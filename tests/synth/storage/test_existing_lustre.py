@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import aws_cdk as cdk
 import pytest
@@ -34,19 +34,18 @@ class Imported:
     def storage(
         self, *, links: dict[str, S3Link] | None = None, efa: bool = False, **more: Any
     ) -> LustreStorage:
-        return LustreStorage.from_attributes(
-            self.stack,
-            "Storage",
-            file_system_id=ID,
-            dns_name=DNS,
-            mount_name="abcdef01",
-            security_group=self.servers,
-            efa=efa,
-            capacity_gib=2400,
-            bucket=self.bucket,
-            links=links or {},
+        given: dict[str, Any] = {
+            "file_system_id": ID,
+            "dns_name": DNS,
+            "mount_name": "abcdef01",
+            "security_group": self.servers,
+            "efa": efa,
+            "capacity_gib": 2400,
+            "bucket": self.bucket,
+            "links": links or {},
             **more,
-        )
+        }
+        return LustreStorage.from_attributes(self.stack, "Storage", **given)
 
     def template(self) -> Template:
         return Template.from_stack(self.stack)
@@ -129,6 +128,16 @@ def test_it_is_measured(imported: Imported) -> None:
     metric = imported.storage().metric_free_data_storage()
     assert metric.namespace == "AWS/FSx"
     assert metric.dimensions == {"FileSystemId": ID}
+
+
+def test_what_is_not_told_of_it_is_named(imported: Imported) -> None:
+    with pytest.raises(ValueError) as refused:
+        imported.storage(dns_name=None, security_group=None)
+    assert str(refused.value) == (
+        "dns_name and security_group are None, and none is made in their place; pass them"
+    )
+    with pytest.raises(ValueError, match=r"^security_group is None, and none is made in its place"):
+        imported.storage().add_client("Node", cast(Any, None))
 
 
 def test_faults_are_told_at_once(imported: Imported) -> None:

@@ -325,6 +325,14 @@ def test_a_mapping_in_the_place_of_a_record_is_refused(
     assert str(refused.value) == message
 
 
+@pytest.mark.parametrize("missing", ["vpc", "subnet", "client_security_group"])
+def test_a_file_system_without_its_ground_is_refused(foreign: Foreign, missing: str) -> None:
+    given: dict[str, Any] = {missing: None}
+    with pytest.raises(ValueError) as refused:
+        foreign.storage(**given)
+    assert str(refused.value) == f"{missing} is None, and none is made in its place; pass one"
+
+
 @pytest.mark.parametrize("by", ["object", "arn"])
 def test_an_own_key_encrypts_the_file_system(foreign: Foreign, by: str) -> None:
     if by == "object":
@@ -366,6 +374,31 @@ def test_root_squash_is_set_by_a_call_after_the_links(foreign: Foreign) -> None:
             }
         },
     )
+
+
+def test_the_log_of_root_squash_goes_with_it(foreign: Foreign) -> None:
+    squashed = Lustre(
+        capacity_gib=1200,
+        throughput_mb_s_per_tib=125,
+        log_level="disabled",
+        root_squash=RootSquash(),
+    )
+    for id in ("One", "Two"):
+        LustreStorage(
+            foreign.stack,
+            id,
+            vpc=foreign.vpc,
+            subnet=foreign.vpc.private_subnets[0],
+            client_security_group=foreign.nodes,
+            lustre=squashed,
+        )
+    # The function is one for all calls of a stack, and so is its log.
+    (name,) = foreign.template().find_resources("AWS::Logs::LogGroup")
+    log = foreign.only("AWS::Logs::LogGroup")
+    assert (log["DeletionPolicy"], log["UpdateReplacePolicy"]) == ("Delete", "Delete")
+    assert log["Properties"] == {"RetentionInDays": 365}
+    function = foreign.only("AWS::Lambda::Function")["Properties"]
+    assert function["LoggingConfig"] == {"LogGroup": {"Ref": name}}
 
 
 def test_nodes_learn_what_to_mount(foreign: Foreign) -> None:
