@@ -43,29 +43,17 @@ reserve() {
 }
 
 check() {
-  local reservation=$1 node=$2 joining=$3 code=0 said
+  local reservation=$1 node=$2 code=0 said
+  local -a joining=(${3:+--joining})
   # shellcheck disable=SC2064 # the reservation of now
   trap "scontrol delete reservationname=$reservation || true" EXIT
   said=$(timeout --kill-after=5 "$SECONDS_AT_MOST" python3 -S -E "$HERE/health/health_check.py" basic \
-    --expect "$EXPECT" --json --hold --joining --node-name "$node" 2>&1) || code=$?
+    --expect "$EXPECT" --json --hold "${joining[@]}" --node-name "$node" 2>&1) || code=$?
   if ((code == 0)); then
     tell info "$node passed the checks of minutes"
   else
     tell err "checks of minutes on $node ended with $code: $(grep -v '"verdict": "ok"' <<<"$said")"
-    # 1 is a node that has failed and holds itself.
-    if ((code > 1)) && [[ $joining && $node == *-st-* ]]; then
-      keep_held "$node" "checks [monitor] could not be made: code $code: $(tail -c 100 <<<"$said")"
-    fi
   fi
-}
-
-# Without a verdict nobody knows whether a node that joins is well, and no repair is known either.
-keep_held() {
-  local node=$1 text
-  text=$(tr -s '=[:space:]' ' ' <<<"$2")
-  scontrol update nodename="$node" comment="trainshed: failed $text"
-  scontrol create reservationname="trainshed-mend-$node" nodes="$node" users=root \
-    starttime=now duration=UNLIMITED flags=MAINT,IGNORE_JOBS >/dev/null
 }
 
 tell() {

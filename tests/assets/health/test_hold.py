@@ -11,6 +11,7 @@ from assets.node.keeper.recovery import words
 from tests.fixtures.health.node import SaidNode
 
 GOOD = Result("ecc", "ok", "monitor", "fine")
+BROKE = Result("clock", "warn", "monitor", "the check could not be made: ValueError('soft')")
 LOST = Result("gpu_count", "fail", "reboot", '7 of 8 GPUs, at="00:53"')
 NODE = "train-st-p5en-1"
 
@@ -58,8 +59,10 @@ def test_a_failed_check_reserves_the_node_after_its_comment_says_why() -> None:
         (slurm("IDLE+CLOUD+DRAIN"), [LOST], False),
         (slurm("DOWN+CLOUD"), [LOST], False),
         (slurm("DOWN+CLOUD+DRAIN"), [LOST], True),
+        (slurm(), [GOOD, BROKE], False),
+        (slurm(reserved=0), [BROKE], True),
     ],
-    ids=["well", "held", "drained", "down", "joins drained"],
+    ids=["well", "held", "drained", "down", "joins drained", "no verdict", "held without one"],
 )
 def test_a_node_that_is_well_or_out_of_use_keeps_what_it_has(
     probe: SaidNode, results: list[Result], joining: bool
@@ -74,14 +77,36 @@ def test_a_node_that_joins_is_held_while_it_is_down() -> None:
     assert "scontrol create" in told(probe)[1]
 
 
-def test_a_node_that_cannot_be_reserved_is_drained() -> None:
+def test_a_node_that_joins_is_held_without_a_verdict() -> None:
+    probe = slurm("DOWN+CLOUD")
+    assert hold(probe, NODE, [GOOD, BROKE], joining=True)
+    comment, reservation = told(probe)
+    text = "checks [monitor] could not be made: clock: ValueError( soft )"
+    assert comment.endswith(f"comment=trainshed: failed {text}")
+    assert "scontrol create" in reservation
+    assert words.fault(comment.partition("comment=")[2]) == words.Fault(
+        "checks", "monitor", "could not be made: clock: ValueError( soft )"
+    )
+
+
+def test_a_fault_says_more_than_a_check_that_broke() -> None:
+    probe = slurm("DOWN+CLOUD")
+    assert "gpu_count" in hold(probe, NODE, [BROKE, LOST], joining=True)
+    assert "could not be made" not in told(probe)[0]
+
+
+@pytest.mark.parametrize(
+    ("results", "joining"), [([LOST], False), ([BROKE], True)], ids=["fault", "no verdict"]
+)
+def test_a_node_that_cannot_be_reserved_is_drained(results: list[Result], joining: bool) -> None:
     probe = slurm(create=1)
-    assert hold(probe, NODE, [LOST])
+    assert hold(probe, NODE, results, joining=joining)
     assert told(probe)[-1].startswith(f"scontrol update nodename={NODE} state=drain reason=health:")
 
 
 def test_a_node_that_starts_for_a_job_is_drained_and_not_held() -> None:
     probe = slurm()
+    assert hold(probe, "train-dy-p5en-1", [BROKE], joining=True) == ""
     assert hold(probe, "train-dy-p5en-1", [LOST])
     (drained,) = told(probe)
     assert "state=drain" in drained

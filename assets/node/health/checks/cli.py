@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from . import basic, deep, fast, metrics
+from . import apart, basic, deep, fast, metrics
 from .drain import DrainError, drain
 from .expectation import ExpectationError, load
 from .hold import hold
 from .node import Node, made
 from .probe import Probe
-from .results import FAIL, UNMADE, Result
+from .results import Result, exit_code
 
 LEVELS: dict[str, dict[str, Callable[[Node], Result]]] = {
     "fast": fast.CHECKS,
@@ -38,27 +38,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     if options.level == "acknowledge":
         return _acknowledge(options.state)
+    if options.hold and options.joining:
+        return _join(options)
     try:
         node = _node(options)
         results = _run(options, node)
     except (ExpectationError, basic.NotHereError) as error:
         print(f"health_check: {error}", file=sys.stderr)
         return 2
-    for result in results:
-        print(result.line() if options.json else result.sentence())
+    _say(results, options)
     if options.drain or options.hold:
-        _drain(node, results, options)
+        _drain(node.probe, results, options)
     if options.publish:
         _publish(node, options.state)
-    if any(result.verdict == FAIL for result in results):
-        return 1
-    return 2 if any(result.evidence.startswith(UNMADE) for result in results) else 0
+    return exit_code(results)
 
 
-def _drain(node: Node, results: list[Result], options: argparse.Namespace) -> None:
+def _join(options: argparse.Namespace) -> int:
+    """Have a node checked that is given to users next: it is not, without a verdict."""
+    probe = _probe()
+    # Both have a default, so that another run is told what this one was.
+    given = ["--expect", str(options.expect), "--state", str(options.state)]
+    given += [word for name in options.only or [] for word in ("--only", name)]
+    given += ["--publish"] if options.publish else []
+    results = apart.run(probe, options.level, given)
+    _say(results, options)
+    _drain(probe, results, options)
+    return exit_code(results)
+
+
+def _say(results: list[Result], options: argparse.Namespace) -> None:
+    for result in results:
+        print(result.line() if options.json else result.sentence())
+
+
+def _drain(probe: Probe, results: list[Result], options: argparse.Namespace) -> None:
     take = hold if options.hold else drain
     try:
-        why = take(node.probe, options.node_name, results, joining=options.joining)
+        why = take(probe, options.node_name, results, joining=options.joining)
     except DrainError as error:
         print(f"health_check: {error}", file=sys.stderr)
         return
@@ -88,7 +105,9 @@ def _parser() -> argparse.ArgumentParser:
         "--hold", action="store_true", help="reserve it, if it is a static one of ParallelCluster"
     )
     parser.add_argument(
-        "--joining", action="store_true", help="drain it also while Slurm has it as down"
+        "--joining",
+        action="store_true",
+        help="it is down only until it has joined; with --hold not without a verdict",
     )
     parser.add_argument("--publish", action="store_true", help="send metrics to the agent")
     parser.add_argument("--node-name", default=_node_name(), help="name of the node in Slurm")
@@ -97,8 +116,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _node(options: argparse.Namespace) -> Node:
-    root = Path(os.environ.get("ROOT_DIR") or "/")
-    return Node(Probe(root), load(options.expect), xid_since=_acknowledged(options.state))
+    return Node(_probe(), load(options.expect), xid_since=_acknowledged(options.state))
+
+
+def _probe() -> Probe:
+    return Probe(Path(os.environ.get("ROOT_DIR") or "/"))
 
 
 def _run(options: argparse.Namespace, node: Node) -> list[Result]:

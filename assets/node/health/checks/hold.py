@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from .drain import PREFIX, drain, out_of_use, reason
 from .probe import Probe
-from .results import Result, failed
+from .results import FAIL, MONITOR, UNMADE, Result, failed, unmade
 
 RESERVATION = "trainshed-mend-"
 """Begins the name of a held node's reservation."""
@@ -24,6 +24,8 @@ def hold(probe: Probe, node_name: str, results: Sequence[Result], *, joining: bo
 
     A node that is held, drained or down already keeps what it has. Running jobs end by themselves.
     Another node than a static one is drained: nobody would start it again while it is reserved.
+    A static node that joins is held also when a check could not be made: nobody knows whether it is
+    well, and no repair is known either. Another one is used: a new one would be drained as well.
 
     Args:
         probe: Runs Slurm's programs.
@@ -36,6 +38,8 @@ def hold(probe: Probe, node_name: str, results: Sequence[Result], *, joining: bo
     """
     if "-st-" not in node_name:
         return drain(probe, node_name, results, joining=joining)
+    if joining and not failed(results):
+        results = [_without_verdict(result) for result in unmade(results)[:1]]
     if not failed(results) or out_of_use(probe, node_name, joining=joining):
         return ""
     name = RESERVATION + node_name
@@ -52,3 +56,9 @@ def hold(probe: Probe, node_name: str, results: Sequence[Result], *, joining: bo
         if probe.run(*command, seconds=_SECONDS).code != 0:
             return drain(probe, node_name, results, joining=joining)
     return why
+
+
+def _without_verdict(result: Result) -> Result:
+    what = result.evidence.removeprefix(UNMADE)
+    what = what if result.check == "checks" else f"{result.check}: {what}"
+    return Result("checks", FAIL, MONITOR, f"could not be made: {what}")

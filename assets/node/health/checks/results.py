@@ -51,6 +51,16 @@ class Result:
     severity: str
     evidence: str
 
+    @classmethod
+    def of_line(cls, line: str) -> Result | None:
+        """Return the result that a line of JSON has; None when it has none."""
+        try:
+            result = cls(**json.loads(line))
+        except (ValueError, TypeError):
+            return None
+        known = result.verdict in VERDICTS and result.severity in SEVERITIES
+        return result if known and isinstance(result.evidence, str) else None
+
     def line(self) -> str:
         """Return the line of JSON."""
         return json.dumps(
@@ -99,6 +109,19 @@ def failed(results: Iterable[Result]) -> list[Result]:
     """Return the results that take the node out of use, what needs most first."""
     bad = [result for result in results if result.verdict == FAIL]
     return sorted(bad, key=lambda result: SEVERITIES.index(result.severity), reverse=True)
+
+
+def exit_code(results: Iterable[Result]) -> int:
+    """Return 0 when the node may be used, 1 when a check failed, 2 when one could not be made."""
+    known = list(results)
+    if failed(known):
+        return 1
+    return 2 if unmade(known) else 0
+
+
+def unmade(results: Iterable[Result]) -> list[Result]:
+    """Return the results of checks that could not be made."""
+    return [result for result in results if result.evidence.startswith(UNMADE)]
 
 
 def _badness(finding: Finding) -> tuple[int, int]:
