@@ -39,6 +39,8 @@ unpack() {
   "$HOME_DIR/bin/python3" -m zipfile -e "$zip" "$to.new"
   # Python's zipfile forgets who may run what.
   find "$to.new" -name '*.sh' -exec chmod 0755 {} +
+  # As put_whole in common.sh, which comes with the zip.
+  sync --file-system "$to.new"
   mv -T "$to.new" "$to"
   rm "$zip"
 }

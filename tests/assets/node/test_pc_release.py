@@ -87,6 +87,21 @@ def test_a_second_run_fetches_the_document_alone_and_a_change_both(
     assert current.readlink() == Path(second[0][:12])
 
 
+def test_a_release_has_no_name_until_all_of_it_is_on_disk(node: Node, tmp_path: Path) -> None:
+    zip_ = node.upload("a.zip", programs(tmp_path, "one"))
+    given = (*zip_, *node.upload("d.json", b"{}"))
+    sync, synced = tmp_path / "bin" / "sync", tmp_path / "synced"
+    sync.write_text(f'#!/bin/bash\necho "$*" >"{synced}"; ls "$2" >>"{synced}"; exit 1\n')
+    sync.chmod(0o755)
+    done = node.run(*given)
+    assert (done.returncode, done.stdout) == (1, "")
+    new = node.root / f"opt/trainshed/{zip_[0][:12]}.new"
+    assert synced.read_text() == f"--file-system {new}\nrun.sh\n"
+    assert not new.with_suffix("").exists()
+    sync.unlink()
+    assert node.run(*given).stdout == "one {}  python\n"
+
+
 @pytest.mark.parametrize("wrong", [0, 1], ids=["programs", "document"])
 def test_what_is_not_what_was_deployed_is_not_run(node: Node, tmp_path: Path, wrong: int) -> None:
     given = [node.upload("a.zip", programs(tmp_path, "one")), node.upload("d.json", b"{}")]
