@@ -159,8 +159,9 @@ def test_a_faulty_node_is_drained_with_its_reason_before_a_job_lands_on_it(
 
 
 def test_a_running_job_goes_on_while_its_node_drains(cluster: Cluster, nodes: Nodes) -> None:
-    job = cluster.submit("alice", "-w", CHECKED, "--gres=gpu:1", script="sleep 600")
-    cluster.wait_state(job, "RUNNING")
+    job = cluster.submit("alice", "-w", CHECKED, "--gres=gpu:1", script="echo on; sleep 600")
+    # Slurm calls it running before its prolog is over.
+    cluster.wait_output("alice", job, "on")
     nodes.become(CHECKED, fault("row-remap-failure"))
     wait_until(lambda: reason(cluster, CHECKED), "a draining node", 40)
     assert "[isolate]" in reason(cluster, CHECKED)
