@@ -34,7 +34,7 @@ _MASKED = (
     "systemd-networkd.service",
     "systemd-pcrphase.service",
 )
-_FORMAT = 5
+_FORMAT = 6
 """Raised when a disk is made in another way of the same files."""
 # EC2 gives a disk the volume's id as its serial number; here the kernel's command line has it.
 _DISK_RULE = """\
@@ -135,8 +135,10 @@ def _make_disk(image: Image, files: dict[str, str], programs: dict[str, str], di
     # This kernel has no nf_tables for IPv4; a Deep Learning AMI's has.
     alternatives = layer / "etc/alternatives"
     alternatives.mkdir()
-    for name in ("iptables", "ip6tables"):
-        (alternatives / name).symlink_to(f"/usr/sbin/{name}-legacy")
+    for family in ("iptables", "ip6tables"):
+        for program in ("", "-restore", "-save"):
+            link = alternatives / f"{family}{program}"
+            link.symlink_to(f"/usr/sbin/{family}-legacy{program}")
     wants = units / "multi-user.target.wants"
     wants.mkdir()
     (wants / "lab-run-command.service").symlink_to("/etc/systemd/system/lab-run-command.service")
