@@ -1,5 +1,5 @@
 #!/bin/bash
-# usage: watch.sh [HEAD_HOST NODE_NAME]    run by a timer: restarts slurmd for a new head node, boots for a new document
+# usage: watch.sh [HEAD_HOST NODE_NAME]    run by a timer: restarts slurmd for a new head node, boots for a new document, or again
 #
 # slurmd keeps the address that it found first, so without this a replaced head node is never found
 # again. A slurmctld that was killed may have forgotten a node that had just joined, and slurmd does
@@ -9,14 +9,20 @@ set -euo pipefail
 source "$(dirname "$0")/common.sh"
 
 readonly LAST=/run/trainshed/head-address DOCUMENT=/etc/trainshed/fleet.json AGAIN_SECONDS=300
-readonly PORT=6817
+readonly PORT=6817 APPLIED=/var/lib/trainshed/applied
 
 main() {
   if [[ -n ${1:-} ]]; then
     follow_head "$1"
     join_again "$2"
   fi
-  follow_document
+  # shellcheck source=/dev/null
+  source /etc/trainshed/node.env
+  if [[ $TRAINSHED_ROLE == head ]]; then
+    boot_head_again
+  else
+    follow_document
+  fi
 }
 
 follow_head() {
@@ -48,8 +54,6 @@ join_again() {
 
 follow_document() {
   local new
-  # shellcheck source=/dev/null
-  source /etc/trainshed/node.env
   new=$(aws ssm get-parameter --region "$TRAINSHED_REGION" \
     --name "/trainshed/$TRAINSHED_CLUSTER/slurm/fleet" --query Parameter.Value --output text) || return 0
   if [[ $new != "$(<"$DOCUMENT")" ]]; then
@@ -59,6 +63,27 @@ follow_document() {
     echo "watch: the last boot did not end well"
     systemctl --no-block restart trainshed-boot.service
   fi
+}
+
+# Documents are the keeper's matter, which is there once a boot has come so far. Without the state volume
+# this may be the head node that a rollback takes away: its boot would stop the one that serves again.
+boot_head_again() {
+  if failed_a_while_ago && ! keeper_boots && volume_is_ours; then
+    echo "watch: the last boot did not end well"
+    systemctl --no-block start trainshed-boot.service
+  fi
+}
+
+keeper_boots() {
+  [[ ! -e $APPLIED ]] && systemctl is-active --quiet trainshed-keeper.service
+}
+
+volume_is_ours() {
+  local volume holder
+  volume=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["head"]["state_volume_id"])' <"$DOCUMENT")
+  holder=$(aws ec2 describe-volumes --region "$TRAINSHED_REGION" --volume-ids "$volume" \
+    --query 'Volumes[0].Attachments[0].InstanceId' --output text) || return 1
+  [[ $holder == None || $holder == "$TRAINSHED_INSTANCE_ID" ]]
 }
 
 # The document is on the node before its steps have run, so one that was cut off is run again.

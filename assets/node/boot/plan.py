@@ -68,6 +68,8 @@ def steps(document: Mapping[str, Any], node: Node) -> list[Step]:
             f"{', '.join(sorted(document['queues']))}"
         )
     return [
+        # A compute node whose first boot fails is replaced. The others boot again.
+        *(() if node.role == "compute" else (_watch(),)),
         *_host(document, node),
         *_software(document, node),
         *_secrets_and_storage(document, node),
@@ -260,7 +262,6 @@ def _login(document: Mapping[str, Any]) -> Iterator[Step]:
     yield _slurm_files(document)
     yield from _containers(document)
     yield Step("metadata", ("restrict_imds.sh",), "see iptables -S")
-    yield _watch()
 
 
 # Every node that srun is called on needs the plugin, which knows its options.

@@ -99,8 +99,14 @@ def test_a_compute_node_joins_after_everything_that_its_jobs_need() -> None:
 
 def test_a_login_node_has_files_and_no_daemon() -> None:
     assert {"slurmd", "slurmctld", "state-volume"}.isdisjoint(names(LOGIN))
-    ends = ["slurm-files", "containers", "metadata", "watch", "resume", "agent"]
-    assert names(LOGIN)[-6:] == ends
+    ends = ["slurm-files", "containers", "metadata", "resume", "agent"]
+    assert names(LOGIN)[-5:] == ends
+
+
+@pytest.mark.parametrize("node", [HEAD, LOGIN], ids=["head", "login"])
+def test_a_node_that_is_not_replaced_is_watched_from_the_first_step_on(node: Node) -> None:
+    assert names(node)[0] == "watch"
+    assert command(node, "watch") == ("watch_service.sh",)
 
 
 def test_every_node_that_calls_srun_has_its_plugin() -> None:
