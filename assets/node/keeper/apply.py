@@ -17,6 +17,7 @@ from .document import generation
 SCRIPTS = Path(__file__).resolve().parents[1]
 BOOT = "trainshed-boot.service"
 TRY_AGAIN = timedelta(minutes=5)
+_FILES = ("gres.conf", "cgroup.conf", "slurm.conf")
 _SECONDS = 600
 _PATIENCE_SECONDS = 10.0
 """So long a round waits for Slurm to take a document; nodes are looked after meanwhile."""
@@ -56,6 +57,7 @@ class Places:
     slurm: Path = Path("/etc/slurm")
     applied: Path = Path("/var/lib/trainshed/applied")
     scripts: Path = SCRIPTS
+    kept: Path = Path("/state/slurm")
 
 
 class Apply:
@@ -160,7 +162,7 @@ class Apply:
     def _bring_to_slurm(self) -> None:
         places = self._places
         with tempfile.TemporaryDirectory() as new:
-            for name in ("slurm.conf", "gres.conf", "cgroup.conf"):
+            for name in _FILES:
                 if (places.files / name).exists():
                     shutil.copy(places.files / name, new)
             same = all(
@@ -173,6 +175,7 @@ class Apply:
                 self._keep_partitions(_partitions(places.slurm) - _partitions(Path(new)))
                 script = str(places.scripts / "reconfigure.sh")
                 self._must("slurm.conf", script, new, str(places.slurm))
+        self._keep_files()
         accounts, policy = places.scripts / "slurm_accounts.py", places.files / "policy.json"
         # Once more, since new partitions may have made resources known.
         self._must("accounts", "/usr/bin/python3", str(accounts), "apply", str(policy))
@@ -194,6 +197,23 @@ class Apply:
                 f"an update ends no job: scontrol update partitionname={min(leaving)} state=drain, "
                 "wait until they have ended, deploy again",
             )
+
+    def _keep_files(self) -> None:
+        """Keep what slurmctld has: the boot of another head node looks for partitions there."""
+        places = self._places
+        try:
+            places.kept.mkdir(parents=True, exist_ok=True)
+            for name in _FILES:
+                if (places.slurm / name).exists():
+                    new = places.kept / f".{name}.new"
+                    shutil.copyfile(places.slurm / name, new)
+                    new.replace(places.kept / name)
+        except OSError as error:
+            raise ApplyError(
+                "state-volume",
+                str(error),
+                "see the space of /state; it is tried again in 5 minutes",
+            ) from error
 
     def _must(self, step: str, *command: str) -> None:
         code, said = self._run(command)

@@ -40,7 +40,7 @@ class Head:
 @pytest.fixture
 def head(tmp_path: Path) -> Head:
     places = Places(
-        *(tmp_path / name for name in ("fleet.json", "files", "slurm", "a/applied", "x"))
+        *(tmp_path / name for name in ("fleet.json", "files", "slurm", "a/applied", "x", "a/kept"))
     )
     for place in (places.files, places.slurm):
         place.mkdir()
@@ -228,3 +228,20 @@ def test_nobody_is_asked_about_jobs_when_no_partition_leaves(head: Head) -> None
     (head.places.files / "slurm.conf").write_text(f"{PARTITIONS}PartitionName=b Nodes=x\n")
     assert Apply(head.places, head).step(WANTED, NOW)
     assert "squeue" not in head.ran
+
+
+def test_what_slurm_has_is_kept_for_the_next_head_node(head: Head) -> None:
+    fetched(head)
+    (head.places.slurm / "slurm.conf").write_text(PARTITIONS)
+    assert Apply(head.places, head).step(WANTED, NOW)
+    kept = {path.name: path.read_text() for path in head.places.kept.iterdir()}
+    assert kept == {"slurm.conf": PARTITIONS, "gres.conf": "# old", "cgroup.conf": "# old"}
+
+
+def test_a_state_volume_that_takes_no_file_is_told_of(head: Head) -> None:
+    fetched(head)
+    head.places.kept.parent.mkdir()
+    head.places.kept.write_text("no folder")
+    with pytest.raises(ApplyError, match="File exists") as refused:
+        Apply(head.places, head).step(WANTED, NOW)
+    assert refused.value.step == "state-volume"
