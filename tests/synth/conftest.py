@@ -7,6 +7,7 @@ from collections.abc import Callable
 import aws_cdk as cdk
 import pytest
 
+from tests.synth.file_systems import storage_on
 from trainshed import facts
 from trainshed.config import Lustre
 from trainshed.network import TrainingNetwork
@@ -21,14 +22,8 @@ def make_ground() -> Callable[[], tuple[cdk.Stack, TrainingNetwork, LustreStorag
         env = cdk.Environment(account="111122223333", region="us-east-2")
         stack = cdk.Stack(cdk.App(), "Foreign", env=env)
         network = TrainingNetwork(stack, "Network", zone=facts.ZoneName("us-east-2a"))
-        storage = LustreStorage(
-            stack,
-            "Storage",
-            vpc=network.vpc,
-            subnet=network.compute_subnet,
-            client_security_group=network.efa_security_group,
-            lustre=Lustre(capacity_gib=38400, throughput_mb_s_per_tib=125, efa=True),
-        )
+        lustre = Lustre(capacity_gib=38400, throughput_mb_s_per_tib=125, efa=True)
+        storage = storage_on(network, lustre=lustre)
         return stack, network, storage
 
     return make

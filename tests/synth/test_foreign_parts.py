@@ -12,9 +12,10 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Annotations, Match, Template
 
+from tests.synth.file_systems import existing_storage, storage_on
 from trainshed import facts
 from trainshed.cluster import TrainingCluster
-from trainshed.config import Fleet, Image, Lustre, OnDemand, Queue, S3Link
+from trainshed.config import Fleet, Image, OnDemand, Queue, S3Link
 from trainshed.config.capacity import TargetedReservation
 from trainshed.fleets import ParallelClusterFleet, SlurmFleet
 from trainshed.network import TrainingNetwork
@@ -44,18 +45,6 @@ FLEETS = pytest.mark.parametrize("fleet", [FLEET, BARE], ids=["parallelcluster",
 @pytest.fixture
 def stack() -> cdk.Stack:
     return cdk.Stack(cdk.App(), "Foreign", env=ENV)
-
-
-def storage_on(network: TrainingNetwork, **given: Any) -> LustreStorage:
-    return LustreStorage(
-        cdk.Stack.of(network),
-        "Storage",
-        vpc=network.vpc,
-        subnet=network.compute_subnet,
-        client_security_group=network.efa_security_group,
-        lustre=Lustre(capacity_gib=1200, throughput_mb_s_per_tib=125),
-        **given,
-    )
 
 
 def cluster_on(
@@ -229,20 +218,6 @@ def storage(stack: cdk.Stack, **given: Any) -> None:
     storage_on(TrainingNetwork(stack, "Network", zone=HERE), **given)
 
 
-def existing_storage(stack: cdk.Stack, **given: Any) -> None:
-    LustreStorage.from_attributes(
-        stack,
-        "Storage",
-        file_system_id="fs-0123456789abcdef0",
-        dns_name="fs-0123456789abcdef0.fsx.us-east-1.amazonaws.com",
-        mount_name="fsx",
-        security_group=ec2.SecurityGroup.from_security_group_id(
-            stack, "Group", "sg-0123456789abcdef0"
-        ),
-        **given,
-    )
-
-
 def bucket(stack: cdk.Stack, **given: Any) -> None:
     DataBucket(stack, "Bucket", **given)
 
@@ -297,7 +272,7 @@ LINK = S3Link(path="/d", prefix="d/", direction="both")
     ],
 )
 def test_a_construct_refuses_what_the_file_refuses(
-    stack: cdk.Stack, make: Callable[..., None], given: dict[str, Any], message: str
+    stack: cdk.Stack, make: Callable[..., object], given: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError) as refusal:
         make(stack, **given)

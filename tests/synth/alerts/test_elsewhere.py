@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import aws_cdk as cdk
 import pytest
-from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_secretsmanager as secretsmanager
 
+from tests.synth.file_systems import existing_storage
 from trainshed import facts
 from trainshed.alerts import SlackAlerts
 from trainshed.cluster import TrainingCluster
 from trainshed.config import AlertRoutes, Fleet, OnDemand, Queue
 from trainshed.network import TrainingNetwork
-from trainshed.storage import LustreStorage
 
 HERE, THERE = (
     cdk.Environment(account="111122223333", region=region) for region in ("us-east-1", "us-west-2")
@@ -25,17 +24,7 @@ def test_alarms_are_made_in_the_region_of_what_they_watch() -> None:
     app = cdk.App()
     near, far = cdk.Stack(app, "Near", env=HERE), cdk.Stack(app, "Far", env=THERE)
     network = TrainingNetwork(near, "Network", zone=facts.ZoneName("us-east-1a"))
-    storage = LustreStorage.from_attributes(
-        near,
-        "Storage",
-        file_system_id="fs-0123456789abcdef0",
-        dns_name="fs-0123456789abcdef0.fsx.us-east-1.amazonaws.com",
-        mount_name="fsx",
-        security_group=ec2.SecurityGroup.from_security_group_id(
-            near, "Group", "sg-0123456789abcdef0"
-        ),
-        capacity_gib=1200,
-    )
+    storage = existing_storage(near, capacity_gib=1200)
     cluster = TrainingCluster(
         near,
         "Cluster",
