@@ -70,8 +70,6 @@ class Remains:
     """Physical ids with their types."""
     clusters: set[str] = field(default_factory=set, init=False)
     """Names of clusters that stay with what ParallelCluster keeps of them."""
-    functions: set[str] = field(default_factory=set, init=False)
-    """Names of functions whose logs Lambda makes, as they name none."""
 
     def __post_init__(self) -> None:
         """Note what is there already."""
@@ -82,12 +80,6 @@ class Remains:
         for stack in stacks:
             template = cdk.template(stack)
             self.retained |= account.retained(self.emulator, stack, template, region=self.region)
-            self.functions |= {
-                account.physical_id(self.emulator, stack, logical_id, region=self.region)
-                for logical_id, each in template["Resources"].items()
-                if each["Type"] == "AWS::Lambda::Function"
-                and "LoggingConfig" not in each["Properties"]
-            }
             self.clusters |= {
                 each["Properties"]["ClusterName"]
                 for each in template["Resources"].values()
@@ -103,7 +95,6 @@ class Remains:
     def expected(self) -> set[str]:
         """What is to be there: what is retained, and what AWS and ParallelCluster make with it."""
         mine = {_record(type, id) for id, type in self.retained.items() if type not in _RULES}
-        mine |= {f"cloudwatch_logs.log_groups /aws/lambda/{name}" for name in self.functions}
         return (mine | {*self._of_networks()} | {*self._of_clusters()}) - self.before
 
     @property

@@ -69,8 +69,7 @@ class ParallelClusterFleet(Construct):
 
     Raises:
         FaultsError: ParallelCluster would refuse it, or a node would fail of it; every fault.
-        ValueError: ``cluster_name`` is a token, ``fleet`` is no record, or ``network`` or
-            ``storage`` is None.
+        ValueError: ``cluster_name`` is a token, ``fleet`` no record, or network or storage None.
 
     Example::
 

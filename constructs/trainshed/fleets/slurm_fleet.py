@@ -88,8 +88,7 @@ class SlurmFleet(Construct):
 
     Raises:
         FaultsError: The bare fleet cannot do what the record asks for; every fault.
-        ValueError: ``cluster_name`` is a token, ``fleet`` is no record, or ``network`` or
-            ``storage`` is None.
+        ValueError: ``cluster_name`` is a token, ``fleet`` no record, or network or storage None.
 
     Example::
 

@@ -1,12 +1,16 @@
-"""What a file system refuses of its arguments."""
+"""What a file system refuses of its arguments, and what it warns of."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from aws_cdk import Annotations
+from constructs import IConstruct
+
 from .._given import check_records, check_value
 from ..config.faults import refuse
 from ..config.link_rules import link_faults
+from ..config.lustre_rules import storage_warnings
 from ..config.mount_rules import mount_dir_faults
 from ..config.storage import Bucket, LinkName, Lustre, S3Link
 from ..config.texts import MountDirectory
@@ -19,3 +23,9 @@ def check_given(mount_dir: str, links: Mapping[str, S3Link], lustre: Lustre | No
     for name in links:
         check_value(f"links[{name!r}]", name, LinkName)
     refuse([*mount_dir_faults(mount_dir), *link_faults(links, Bucket(), lustre)])
+
+
+def warn(storage: IConstruct, lustre: Lustre | None, links: Mapping[str, S3Link]) -> None:
+    """Warn of what FSx takes and its users may not expect."""
+    for id, text in storage_warnings(lustre, links).items():
+        Annotations.of(storage).add_warning_v2(f"trainshed:{id}", text)

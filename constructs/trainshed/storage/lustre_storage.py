@@ -16,10 +16,10 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from .._given import check_present, check_record
-from ..config.lustre_rules import storage_kind, storage_warnings
+from ..config.lustre_rules import storage_kind
 from ..config.storage import Lustre, S3Link
 from . import bucket_grants
-from .checks import check_given
+from .checks import check_given, warn
 from .data_bucket import DataBucket
 from .links import LustreLinks
 from .metrics import LustreMetrics
@@ -68,8 +68,7 @@ class LustreStorage(LustreMetrics, Construct):
             client's group cannot be deleted while a rule that is kept names it: keep it as well.
 
     Raises:
-        ValueError: FSx would refuse it; every fault of links and mount directory at once. Or what
-            it stands on is None.
+        ValueError: FSx would refuse it, every fault of links at once; or what it stands on is None.
     """
 
     vpc: ec2.IVpc | None
@@ -146,10 +145,9 @@ class LustreStorage(LustreMetrics, Construct):
             setting = RootSquashSetting(
                 self, "RootSquash", file_system=resource, root_squash=lustre.root_squash
             )
-            # FSx makes links only while it changes nothing else. The log of the function waits for
-            # none: others of the stack may share it, and links may need these.
+            # FSx makes links only while it changes nothing else.
             setting.resource.node.add_dependency(*self.associations.values())
-        self._warn(lustre, links)
+        warn(self, lustre, links)
 
     @staticmethod
     def from_attributes(
@@ -192,8 +190,7 @@ class LustreStorage(LustreMetrics, Construct):
                 between two groups that are there. Default: they are deleted.
 
         Raises:
-            ValueError: FSx would refuse the links, or nodes the mount directory; or what is told of
-                the file system is None.
+            ValueError: FSx would refuse the links, nodes the mount directory, or an id is None.
         """
         check_present(
             file_system_id=file_system_id,
@@ -212,7 +209,7 @@ class LustreStorage(LustreMetrics, Construct):
         storage._removal_policy_of_rules = removal_policy
         keep = cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
         storage._link(links, bucket, link_buckets, keep)
-        storage._warn(None, links)
+        warn(storage, None, links)
         return storage
 
     @property
@@ -235,11 +232,7 @@ class LustreStorage(LustreMetrics, Construct):
         Args:
             name: Name of the nodes, part of construct ids: ``Login``.
             security_group: Their group; rules are added to it as well.
-
-        Raises:
-            ValueError: There is no group.
         """
-        check_present(security_group=security_group)
         self._wait_for(self._traffic.with_client(name, security_group))
 
     def grant_read(self, grantee: iam.IGrantable, prefix: str = "") -> iam.Grant:
@@ -314,10 +307,6 @@ class LustreStorage(LustreMetrics, Construct):
                 bucket=bucket,
                 link_buckets=link_buckets,
             ).associations
-
-    def _warn(self, lustre: Lustre | None, links: Mapping[str, S3Link]) -> None:
-        for id, text in storage_warnings(lustre, links).items():
-            cdk.Annotations.of(self).add_warning_v2(f"trainshed:{id}", text)
 
 
 class _ExistingLustre(LustreStorage):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import aws_cdk as cdk
 from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
 from aws_cdk import custom_resources as cr
-from constructs import Construct, IConstruct
+from constructs import Construct, Node
 
 from .._acknowledge import acknowledge
 from ..config.storage import RootSquash
@@ -19,9 +20,12 @@ _REASONS = {
     "NIST.800.53.R5-LambdaConcurrency": "Runs when CloudFormation calls it, once a deployment",
     "NIST.800.53.R5-LambdaDLQ": "CloudFormation sees and reports a failure",
     "NIST.800.53.R5-LambdaInsideVPC": "Calls the FSx API and nothing in the VPC",
-    # With the feature flag @aws-cdk/aws-lambda:useCdkManagedLogGroup the function has one.
-    "NIST.800.53.R5-CloudWatchLogGroupEncrypted": "CDK's own log, encrypted by CloudWatch Logs",
+    "NIST.800.53.R5-CloudWatchLogGroupEncrypted": "Says that the call was made; CloudWatch "
+    "encrypts it",
 }
+# CDK shares one function among all such calls in a stack (aws-cdk-lib 2.275,
+# aws-custom-resource.ts, PROVIDER_FUNCTION_UUID).
+_FUNCTION = "AWS679f53fac002430cb0da5b7982bd2287"
 
 
 class RootSquashSetting(Construct):
@@ -35,6 +39,10 @@ class RootSquashSetting(Construct):
         file_system: The file system.
         root_squash: What root becomes, and on which clients it stays root.
     """
+
+    resource: cr.AwsCustomResource
+    """The call. What has to come before it comes before this alone, and not before the log of the
+    function: that is of other calls of the stack as well, which may be needed for it."""
 
     def __init__(
         self,
@@ -61,7 +69,7 @@ class RootSquashSetting(Construct):
             # The whole answer would not fit into a response to CloudFormation.
             output_paths=["FileSystem.FileSystemId"],
         )
-        resource = cr.AwsCustomResource(
+        self.resource = cr.AwsCustomResource(
             self,
             "Resource",
             resource_type="Custom::LustreRootSquash",
@@ -75,13 +83,27 @@ class RootSquashSetting(Construct):
                     )
                 ]
             ),
+            log_group=self._log(),
             # The SDK in the runtime knows the call; a newer one would be fetched at deployment.
             install_latest_aws_sdk=False,
         )
-        for construct in (resource, _function(self)):
+        for construct in (self.resource, _stack_node(self).find_child(_FUNCTION)):
             acknowledge(construct, _REASONS)
 
+    def _log(self) -> logs.ILogGroup | None:
+        """Make the log of the function, which goes with it; Lambda's own would stay for ever."""
+        if _stack_node(self).try_find_child(_FUNCTION):
+            # The first call of a stack makes the function, with the log that it names or none.
+            return None
+        log_group = logs.LogGroup(
+            self,
+            "Log",
+            retention=logs.RetentionDays.ONE_YEAR,
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
+        acknowledge(log_group, _REASONS)
+        return log_group
 
-def _function(scope: Construct) -> IConstruct:
-    """Return the function that CDK shares among all such calls in a stack."""
-    return cdk.Stack.of(scope).node.find_child("AWS679f53fac002430cb0da5b7982bd2287")
+
+def _stack_node(scope: Construct) -> Node:
+    return cdk.Stack.of(scope).node

@@ -9,6 +9,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from .._acknowledge import acknowledge
+from .._given import check_present
 from ..facts.lustre import PORTS
 
 
@@ -74,7 +75,11 @@ class LustreTraffic(Construct):
 
         Returns:
             The rules that were added.
+
+        Raises:
+            ValueError: There is no group.
         """
+        check_present(security_group=group)
         client_id = group.security_group_id
         return [
             *self._both_ways("FileSystem", self._group_id, name, client_id),
