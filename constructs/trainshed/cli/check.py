@@ -89,6 +89,8 @@ def validate(assembly: Path) -> Iterator[Finding]:
     known = _KnownFindings(assembly / ".validated.json")
     engine = None
     for template in stack_templates(assembly):
+        if not template.path.is_file():
+            raise AssemblyError(f"{template.path} is not there; run cdk synth again")
         digest = known.digest(template)
         if digest not in known.findings:
             engine = engine or _engine()
@@ -107,8 +109,6 @@ def stack_templates(assembly: Path) -> Iterator[StackTemplate]:
         if artifact["type"] == "aws:cloudformation:stack":
             with reading(folder / "manifest.json"):
                 template = _stack_template(folder, artifact)
-            if not template.path.is_file():
-                raise AssemblyError(f"{template.path} is not there; run cdk synth again")
             yield template
 
 
