@@ -6,17 +6,27 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from ..config import ConfigError, Institution
 from .checked import cluster_configuration, load_checked
 from .slurm import accounting_document_of
 
+# In the folder of the files: their names, a line each, for the next rendering.
+_LIST = ".rendered"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     parser.add_argument("file", type=Path, metavar="FILE")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="what an earlier rendering wrote there, and this one does not, is removed",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -86,12 +96,32 @@ def _slurm_fleet(institution: Institution) -> Iterator[tuple[str, str]]:
 
 
 def write_rendered(institution: Institution, folder: Path) -> list[Path]:
-    """Write each file into a folder, made where it is not there; return their paths."""
+    """Write each file into a folder, made where it is not there; return their paths.
+
+    What an earlier rendering wrote there, and this one does not, is removed: read beside the new
+    files, it would be taken for one of them. Nothing else in the folder is touched.
+    """
+    files = dict(rendered(institution))
     folder.mkdir(parents=True, exist_ok=True)
+    for name in _written_before(folder) - files.keys():
+        (folder / name).unlink(missing_ok=True)
+        with suppress(OSError):  # others' files are in it, or it is gone
+            (folder / name).parent.rmdir()
+    (folder / _LIST).write_text("".join(f"{name}\n" for name in files), encoding="utf-8")
     paths = []
-    for name, text in rendered(institution):
+    for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         paths.append(path)
     return paths
+
+
+def _written_before(folder: Path) -> set[str]:
+    """Return the names of what the last rendering wrote; none that lead out of the folder."""
+    try:
+        names = (folder / _LIST).read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return set()
+    inside = folder.resolve()
+    return {name for name in names if name and inside in (inside / name).resolve().parents}

@@ -70,7 +70,7 @@ def report(assembly: Path) -> Iterator[str]:
     yield ""
     yield "Warnings" if warnings else "No warnings"
     yield from (f"  {warning}" for warning in warnings)
-    rendered = sorted((assembly / "rendered").glob("*/*"))
+    rendered = sorted((assembly / "rendered").glob("*/[!.]*"))
     if rendered:
         yield ""
         yield "Rendered files"

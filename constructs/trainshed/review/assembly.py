@@ -98,7 +98,8 @@ class Assembly:
     def rendered(self, institution: str) -> dict[str, str]:
         """Return the rendered files of one institution, by name."""
         folder = self.folder / "rendered" / institution
-        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        # A hidden one is trainshed's own list of the others.
+        files = sorted(path for path in folder.rglob("[!.]*") if path.is_file())
         return {
             path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in files
         }

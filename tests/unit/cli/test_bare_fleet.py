@@ -27,7 +27,7 @@ def test_every_file_of_a_cluster_is_rendered(
 ) -> None:
     assert main(["render", str(BARE), "--out", str(tmp_path)]) == 0
     written = {Path(line) for line in capsys.readouterr().out.split()}
-    assert written == {path for path in tmp_path.rglob("*") if path.is_file()}
+    assert written == {path for path in tmp_path.rglob("[!.]*") if path.is_file()}
     document = json.loads((tmp_path / "fleet.json").read_text())
     assert document["queues"]["train"]["asg"] == "${Group-train}"
     assert document["queues"]["train"]["start"] == "2027-03-01T11:30:00Z"

@@ -15,6 +15,7 @@ import yaml
 from trainshed.cli import main
 from trainshed.cli.checked import load_all
 from trainshed.config import ConfigError
+from trainshed.review.assembly import Assembly
 
 INSTITUTIONS = Path(__file__).parents[3] / "institutions"
 
@@ -55,6 +56,30 @@ def test_render_writes_the_cluster_configuration(
     assert tmp_path / "cluster-config.yaml" in written
     config = yaml.safe_load((tmp_path / "cluster-config.yaml").read_text())
     assert config["Scheduling"]["Scheduler"] == "slurm"
+
+
+def test_a_rendering_takes_away_what_the_last_one_wrote_and_nothing_else(tmp_path: Path) -> None:
+    out = tmp_path / "rendered" / "minimal"
+
+    def render(name: str) -> set[str]:
+        assert main(["render", str(INSTITUTIONS / f"{name}.yaml"), "--out", str(out)]) == 0
+        return {path.relative_to(out).as_posix() for path in out.rglob("*")}
+
+    bare = render("bare")
+    assert {"fleet.json", "slurm.conf", "expect"} < bare
+    (out / "notes.md").touch()
+    (out / "expect" / "mine.json").touch()
+    (tmp_path / "outside").touch()
+    with (out / ".rendered").open("a") as listed:
+        listed.write(f"../../outside\n{tmp_path}/outside\n\nexpect/gone.json\n")
+    mine = {"notes.md", "expect", "expect/mine.json", ".rendered"}
+    assert render("minimal") == {"cluster-config.yaml", *mine}
+    assert (tmp_path / "outside").exists()
+    (out / "expect" / "mine.json").unlink()
+    assert render("bare") == bare | {"notes.md"}
+    assert render("minimal") == {"cluster-config.yaml", "notes.md", ".rendered"}
+    shown = Assembly(tmp_path, {}).rendered("minimal")
+    assert set(shown) == {"cluster-config.yaml", "notes.md"}
 
 
 def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
