@@ -10,8 +10,8 @@ import pytest
 from .files import QUEUE
 from .lab import FleetLab, Node
 
-# More of the same boots, in other machines: make test-slurm-all has them.
-_LONG = ["test_nspawn.py", "test_power_on.py"]
+# More of the same boots, in other machines, and one more head node: make test-slurm-all has them.
+_LONG = ["test_head_partition.py", "test_nspawn.py", "test_power_on.py"]
 collect_ignore = [] if os.environ.get("TRAINSHED_SWEEP") else _LONG
 
 

@@ -2,45 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from dataclasses import dataclass
-
-import pytest
-
 from tests.waiting import wait_until
 from trainshed.slurm_fleet import names
 
-from .files import CLUSTER, QUEUE, Files
 from .lab import FleetLab, Node
 
 Fleet = tuple[FleetLab, Node, list[Node]]
-LEAVING = "leaving"
-
-
-@dataclass
-class OnePartitionMore(Files):
-    """Files with a partition that the policy of ``Files`` does not have."""
-
-    def written(self) -> dict[str, bytes]:
-        """Return the files."""
-        files = super().written()
-        line = f"PartitionName={LEAVING} Nodes={QUEUE}_nodes RootOnly=YES MaxTime=UNLIMITED\n"
-        return {**files, "slurm.conf": files["slurm.conf"] + line.encode()}
-
-
-@pytest.fixture(scope="module")
-def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
-    """A head node and three idle nodes of one queue."""
-    with FleetLab(tmp_path_factory.mktemp("fleet")) as lab:
-        lab.files = OnePartitionMore()
-        lab.publish()
-        head = lab.launch("head")
-        nodes = [lab.launch("compute", QUEUE) for _ in range(3)]
-        for node in (head, *nodes):
-            lab.wait_booted(node)
-        lab.wait_idle(*nodes)
-        yield lab, head, nodes
 
 
 def test_a_slurmdbd_that_does_not_start_is_named_and_the_boot_repeated(fleet: Fleet) -> None:
@@ -139,39 +106,3 @@ def test_a_new_head_node_stops_the_old_one_and_has_its_queue_and_accounting(flee
     jobs = new.machine.run("sacct", "-aXnP", "-o", "JobID,State").splitlines()
     assert set(before.splitlines()) <= set(jobs)
     assert {f"{running}|COMPLETED", f"{waiting}|COMPLETED"} <= set(jobs)
-
-
-def test_a_partition_with_jobs_is_not_lost_with_the_head_node_that_had_it(fleet: Fleet) -> None:
-    lab, _, nodes = fleet
-    old, node = lab.head, nodes[1]
-    kept = old.machine.files / "state/slurm/slurm.conf"
-    wait_until(kept.exists, "the keeper to have applied the first document")
-    job = lab.submit("-p", LEAVING, "-w", node.name, script="sleep 600")
-    state = ("squeue", "-ahj", job, "-o", "%T %P")
-    wait_until(lambda: old.machine.run(*state) == f"RUNNING {LEAVING}", "a job", 60, 0.5)
-    lab.files = Files()
-    lab.publish()
-    new = lab.launch("head")
-    lab.wait_booted(new)
-    node.machine.run("systemctl", "start", "trainshed-watch", seconds=120)
-    parameter = names.status_parameter(CLUSTER)
-
-    def told() -> tuple[str, str]:
-        status = json.loads(lab.ssm.get_parameter(Name=parameter)["Parameter"]["Value"])
-        return status["head"], status["reason"]
-
-    refusal = f"partition {LEAVING} is removed while 1 jobs run in it"
-    wait_until(lambda: told() == (new.instance_id, refusal), lambda: f"{told()}", 120, 1)
-    assert new.machine.run(*state) == f"RUNNING {LEAVING}"
-    new.machine.run("scancel", job)
-    lab.wait_idle(*nodes)
-    # Five minutes later it tries again, for which a test does not wait.
-    new.machine.run("systemctl", "restart", "trainshed-keeper")
-    partitions = ("sinfo", "-aho", "%R")
-    wait_until(
-        lambda: LEAVING not in new.machine.run(*partitions).split(), lambda: f"{told()}", 120, 1
-    )
-    assert (
-        new.machine.files.joinpath(*kept.parts[-3:]).read_text()
-        == (new.machine.files / "etc/slurm/slurm.conf").read_text()
-    )
