@@ -121,9 +121,14 @@ class ClusterQueues(Queues):
 
     def _run(self, state: QueueState, step: RunGate, gate: Gate) -> None:
         folder = (self._store.shared or Path("/var/log/slurm")) / "gate"
-        folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(self._expected[step.queue], indent=1)
-        (folder / f"expect-{step.queue}.json").write_text(text + "\n")
+        path = folder / f"expect-{step.queue}.json"
+
+        def write() -> None:
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(text + "\n")
+
+        self._store.patience.call(write)
         if not isinstance(step, Pair):
             super()._run(state, step, gate)
             return

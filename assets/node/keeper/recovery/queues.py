@@ -122,12 +122,12 @@ class Queues:
         reserved: Mapping[str, tuple[str, ...]],
         now: datetime,
     ) -> QueueState:
-        self._finish(queue.name, now)
+        unread = self._finish(queue.name, now)
         return replace(
             self._nodes_of(queue, nodes, now),
             reserved=reserved.get(reservation(queue.name)),
             record=self._record(queue.name),
-            job=self._slurm.gate_job(queue.name),
+            job=self._slurm.gate_job(queue.name) or unread,
             again=self._store.asked(queue.name).exists(),
         )
 
@@ -170,8 +170,8 @@ class Queues:
     def _run(self, state: QueueState, step: Run, gate: Gate) -> None:
         folder = (self._store.shared or Path("/var/log/slurm")) / "gate"
         # Before the job: one that could not be noted would be submitted again and again.
-        for needed in (folder, self._store.running(step.queue).parent):
-            needed.mkdir(parents=True, exist_ok=True)
+        self._store.patience.call(lambda: folder.mkdir(parents=True, exist_ok=True))
+        self._store.running(step.queue).parent.mkdir(parents=True, exist_ok=True)
         job = self._slurm.submit_gate(step, str(folder), self._inside(state, step), gate)
         self._store.asked(step.queue).unlink(missing_ok=True)
         running = {"job": job, "nodes": list(step.nodes), "folder": str(folder)}
@@ -188,22 +188,28 @@ class Queues:
         """Return what else is noted of a gate that runs."""
         return {}
 
-    def _finish(self, queue: str, now: datetime) -> None:
-        """Judge a gate whose job is over."""
+    def _finish(self, queue: str, now: datetime) -> str:
+        """Judge a gate whose job is over; return a job whose words cannot be read yet."""
         path = self._store.running(queue)
         try:
             running = json.loads(path.read_text())
             job, nodes, folder = str(running["job"]), tuple(running["nodes"]), running["folder"]
         except (OSError, ValueError, KeyError, TypeError):
-            return
+            return ""
         code = self._slurm.exit_code(job)
         if code is None:
-            return
-        record = judge(code, _last_words(Path(folder), job), nodes, now, job)
+            return ""
+        try:
+            words = self._store.patience.call(lambda: _last_words(Path(folder), job))
+        except TimeoutError as error:
+            self._say("cannot look", subject=f"{queue}: gate {job}", reason=str(error))
+            return job
+        record = judge(code, words, nodes, now, job)
         record = replace(record, addresses=tuple(running.get("addresses", ())))
         self._keep(queue, record, running)
         path.unlink(missing_ok=True)
         self._announce(queue, record, running)
+        return ""
 
     def _keep(self, queue: str, record: Record, running: Mapping[str, Any]) -> None:
         """Keep how a gate ended."""

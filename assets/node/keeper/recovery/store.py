@@ -10,6 +10,7 @@ from pathlib import Path
 from ..document import time
 from .decide import Event
 from .gate import Record
+from .patience import Patience
 
 KEPT = timedelta(days=90)
 
@@ -20,10 +21,12 @@ class Store:
     Args:
         state: Folder on the state volume.
         shared: Folder on the shared file system, for people. None: there is none.
+        patience: By which that folder is touched. It may hang, and no node waits for it.
     """
 
-    def __init__(self, state: Path, shared: Path | None) -> None:
+    def __init__(self, state: Path, shared: Path | None, patience: Patience | None = None) -> None:
         self._state, self.shared = state, shared
+        self.patience = patience or Patience()
         self._history = state / "history.jsonl"
 
     def history(self) -> tuple[Event, ...]:
@@ -66,7 +69,7 @@ class Store:
             return None
 
     def keep(self, queue: str, record: Record) -> None:
-        """Keep how a gate ended, also for people."""
+        """Keep how a gate ended, and for people where they can be reached."""
         values = {
             "at": record.at.isoformat(timespec="seconds"),
             "queue": queue,
@@ -78,8 +81,8 @@ class Store:
         }
         _write(self._state / f"gate-{queue}.json", [json.dumps(values)])
         if self.shared is not None:
-            name = f"{record.at:%Y%m%dT%H%M%S}-{queue}.json"
-            _write(self.shared / "gate" / name, [json.dumps(values, indent=1)])
+            path = self.shared / "gate" / f"{record.at:%Y%m%dT%H%M%S}-{queue}.json"
+            self._write_shared(path, [json.dumps(values, indent=1)])
 
     def asked(self, queue: str) -> Path:
         """Return the file by which a person asks for a queue's gate."""
@@ -90,10 +93,23 @@ class Store:
         return self._state / f"running-{queue}.json"
 
     def report(self, name: str, lines: Iterable[str]) -> Path:
-        """Write a report for AWS Support."""
-        path = (self.shared or self._state) / "reports" / f"{name}.txt"
-        _write(path, lines)
+        """Write a report for AWS Support; beside the history where people cannot be reached."""
+        name, text = f"{name}.txt", list(lines)
+        if self.shared is not None:
+            path = self.shared / "reports" / name
+            if self._write_shared(path, text):
+                return path
+        path = self._state / "reports" / name
+        _write(path, text)
         return path
+
+    def _write_shared(self, path: Path, lines: Iterable[str]) -> bool:
+        try:
+            self.patience.call(lambda: _write(path, lines))
+        except OSError as error:
+            print(json.dumps({"not written": str(path), "reason": str(error)}), flush=True)
+            return False
+        return True
 
 
 def _lines(path: Path) -> list[str]:
