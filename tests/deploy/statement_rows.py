@@ -94,7 +94,7 @@ ROWS: tuple[Row, ...] = (
     Row(
         r"bare ClusterFleetRolesHeadPolicy (FenceNodes|FillGroups)",
         "the keeper asks for it when a node is outdated, too many, or down for minutes: "
-        "tests/slurm has that, without IAM",
+        "tests/slurm has that, without IAM, and the sweep's life has a node too many",
         _RIGHTS,
     ),
     Row(

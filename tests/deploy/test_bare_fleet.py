@@ -29,6 +29,7 @@ from trainshed.slurm_fleet import names
 pytestmark = pytest.mark.slurm
 NAME = "iron"
 STACKS = (f"{NAME}-foundation", f"{NAME}-cluster")
+SWEEP = bool(os.environ.get("TRAINSHED_SWEEP"))
 # A node of the lab has no NVMe disks, and one that is promised some does not join.
 PROMISED = changed(bare(NAME), "fleet.queues.train.nvme_dir", "/opt/dlami/nvme")
 
@@ -146,7 +147,7 @@ def test_a_node_that_is_lost_is_replaced(fleet: Deployed) -> None:
     wait_until(lambda: not fleet.has(record), f"the keeper to delete {record}", 300)
 
 
-if os.environ.get("TRAINSHED_SWEEP"):
+if SWEEP:
 
     def test_an_update_that_fails_after_the_fleet_has_grown_is_taken_back(fleet: Deployed) -> None:
         """Its third node boots, and the keeper takes it away after the rollback."""
@@ -198,5 +199,7 @@ def test_each_statement_is_needed_by_something_that_was_asked(fleet: Deployed) -
     # What both backends have, test_least_privilege.py asks for.
     others = labels("full")
     wanted = {label for label in labels("bare") if label not in others and not is_elsewhere(label)}
+    # The longer life has a node too many, which its row says that nothing here has.
+    wanted |= {"bare ClusterFleetRolesHeadPolicy FillGroups"} if SWEEP else set()
     assert sorted(wanted - found) == []
     assert sorted(found - wanted - {*others}) == []
