@@ -23,13 +23,13 @@ from tests.deploy.place import Place
 from tests.deploy.privileges import Statement, demands, needed, roles_of, statements
 from tests.deploy.remains import Remains, documented
 from tests.deploy.statement_rows import is_elsewhere, label_of, labels
+from tests.sweep import SWEEP
 from tests.waiting import wait_until
 from trainshed.slurm_fleet import names
 
 pytestmark = pytest.mark.slurm
 NAME = "iron"
 STACKS = (f"{NAME}-foundation", f"{NAME}-cluster")
-SWEEP = bool(os.environ.get("TRAINSHED_SWEEP"))
 # A node of the lab has no NVMe disks, and one that is promised some does not join.
 PROMISED = changed(bare(NAME), "fleet.queues.train.nvme_dir", "/opt/dlami/nvme")
 

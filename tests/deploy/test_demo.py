@@ -18,6 +18,7 @@ import pytest
 from scripts.demo import StepError
 from tests.deploy.demonstrations import Blow, Demonstration, left, wait_for_its_end, written
 from tests.deploy.emulator.process import ROOT
+from tests.sweep import SWEEP
 
 _INT, _TERM, _HUP, _KILL = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL
 # What the fifth step says while machines boot.
@@ -29,7 +30,7 @@ BLOWS = [
     Blow(4, _INT),
     Blow(5, _KILL, told=_BOOTING),
 ]
-if os.environ.get("TRAINSHED_SWEEP"):
+if SWEEP:
     BLOWS += [Blow(step, each) for each in (_INT, _KILL) for step in range(1, 8)]
     BLOWS += [Blow(5, each, to_all=False, told=_BOOTING) for each in (_INT, _TERM, _HUP, _KILL)]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
 from tests.deploy import account
 from tests.deploy.emulator.process import ACCOUNT, REGION, ROOT, Emulator
+from tests.sweep import SWEEP
 
 _FIXED = ("PYTEST_", "TRAINSHED_")
 
@@ -22,7 +22,7 @@ def test_the_rows_for_a_real_account_pass_and_name_what_was_retained(emulator: E
     }
     before = account.inventory(emulator)
     # Twice in the sweep, since what the first retains is there when the second comes.
-    for _ in range(2 if os.environ.get("TRAINSHED_SWEEP") else 1):
+    for _ in range(2 if SWEEP else 1):
         done = subprocess.run(
             ["make", "-o", ".venv/.ready", "test-aws"],
             cwd=ROOT,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from tests.slurm.lab.cluster import (
     write_policy,
 )
 from tests.slurm.lab.machines import Lab
+from tests.sweep import SWEEP
 from trainshed.slurm import SlurmPolicy
 
 _HERE = Path(__file__).parent
@@ -23,10 +23,9 @@ _CACHE = _HERE.parents[1] / ".cache" / "slurm"
 ROOTS = {"22.05": Path("/"), "24.11": _CACHE / "root-trixie", "26.05": _CACHE / "root-sid"}
 """Where the programs of each Slurm version are."""
 # The longer sweep has the newest version too; scripts/slurm_lab.sh trixie sid brings it.
-_SWEEP = bool(os.environ.get("TRAINSHED_SWEEP"))
-VERSIONS = list(ROOTS) if _SWEEP else ["22.05", "24.11"]
+VERSIONS = list(ROOTS) if SWEEP else ["22.05", "24.11"]
 # What a fleet's services do takes minutes; no fleet has a version as old as 22.05.
-FLEET_VERSIONS = list(ROOTS) if _SWEEP else ["24.11"]
+FLEET_VERSIONS = list(ROOTS) if SWEEP else ["24.11"]
 
 # The preset's own times would make a test of preemption take six minutes.
 SHORT_TIMES = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,10 @@ from pydantic import ValidationError
 
 from tests.slurm.lab.cluster import COMPUTE, Cluster, parallelcluster_conf, slurm_version
 from tests.slurm.test_files import dry_run, write
+from tests.sweep import SWEEP
 from trainshed.slurm import SlurmPolicy
 from trainshed.slurm.texts import slurm_time
 
-SWEEP = bool(os.environ.get("TRAINSHED_SWEEP"))
 FILES = settings(
     max_examples=300 if SWEEP else 15,
     derandomize=not SWEEP,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
+
+from tests.sweep import SWEEP
 
 from .files import QUEUE
 from .lab import FleetLab, Node
 
 # More of the same boots, in other machines, and one more head node: make test-slurm-all has them.
 _LONG = ["test_head_partition.py", "test_nspawn.py", "test_power_on.py"]
-collect_ignore = [] if os.environ.get("TRAINSHED_SWEEP") else _LONG
+collect_ignore = [] if SWEEP else _LONG
 
 
 @pytest.fixture(scope="module")

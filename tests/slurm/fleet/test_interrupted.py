@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 
+from tests.sweep import SWEEP
 from tests.waiting import wait_until
 
 from .disk import differences
@@ -17,9 +17,8 @@ from .files import QUEUE
 from .lab import FleetLab, Node
 
 Fleet = tuple[FleetLab, Node, list[Node]]
-ALL = bool(os.environ.get("TRAINSHED_SWEEP"))
-"""Every step, at its start and in its middle; else the steps with most to lose, in their middle."""
-MOMENTS = (0.0, 0.5) if ALL else (0.5,)
+# Every step, at its start and in its middle; else those with most to lose, in their middle.
+MOMENTS = (0.0, 0.5) if SWEEP else (0.5,)
 SOME = {
     "compute": {"munge", "mount-fsx", "users", "slurmd"},
     "head": {"state-volume", "database", "slurmctld"},
@@ -88,7 +87,7 @@ def first_boots(fleet: Fleet) -> dict[str, dict[str, float]]:
 def test_a_compute_node(fleet: Fleet, first_boots: dict[str, dict[str, float]]) -> None:
     lab, _, nodes = fleet
     node = lab.launch("compute", QUEUE)
-    boot_killed(lab, node, () if ALL else SOME["compute"], first_boots["compute"])
+    boot_killed(lab, node, () if SWEEP else SOME["compute"], first_boots["compute"])
     lab.wait_idle(node)
     assert differences(lab.disk_of_any(nodes[0]), lab.disk_of_any(node)) == []
     lab.power_off(node)
@@ -101,7 +100,7 @@ def test_a_head_node(
     with FleetLab(tmp_path, left_alone.image) as lab:
         lab.add_cpu_queue()
         node = lab.launch("head")
-        boot_killed(lab, node, () if ALL else SOME["head"], first_boots["head"])
+        boot_killed(lab, node, () if SWEEP else SOME["head"], first_boots["head"])
         for each in (node, head):
             # The keeper's, some rounds after the boot.
             applied = each.machine.files / "var/lib/trainshed/applied"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sweep import SWEEP
 from trainshed._assets import ASSETS
 
 from .image import BASE
@@ -140,9 +140,7 @@ _DIRT = "for disk in /dev/ubd[b-d]; do mkfs.ext4 -q -F $disk; done"
 _CASES = [(when, reboots) for when in ("after", "before") for reboots in (True, False)]
 
 
-@pytest.mark.parametrize(
-    ("when", "reboots"), _CASES if os.environ.get("TRAINSHED_SWEEP") else _CASES[:1]
-)
+@pytest.mark.parametrize(("when", "reboots"), _CASES if SWEEP else _CASES[:1])
 def test_scratch_is_whole_wherever_the_step_was_killed(
     tmp_path: Path, when: str, reboots: bool
 ) -> None:
