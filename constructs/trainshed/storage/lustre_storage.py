@@ -146,7 +146,7 @@ class LustreStorage(LustreMetrics, Construct):
                 self, "RootSquash", file_system=resource, root_squash=lustre.root_squash
             )
             # FSx makes links only while it changes nothing else.
-            setting.resource.node.add_dependency(*self.associations.values())
+            setting.node.add_dependency(*self.associations.values())
         warn(self, lustre, links)
 
     @staticmethod

@@ -7,7 +7,7 @@ from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from aws_cdk import custom_resources as cr
-from constructs import Construct, Node
+from constructs import Construct
 
 from .._acknowledge import acknowledge
 from ..config.storage import RootSquash
@@ -40,10 +40,6 @@ class RootSquashSetting(Construct):
         root_squash: What root becomes, and on which clients it stays root.
     """
 
-    resource: cr.AwsCustomResource
-    """The call. What has to come before it comes before this alone, and not before the log of the
-    function: that is of other calls of the stack as well, which may be needed for it."""
-
     def __init__(
         self,
         scope: Construct,
@@ -69,7 +65,7 @@ class RootSquashSetting(Construct):
             # The whole answer would not fit into a response to CloudFormation.
             output_paths=["FileSystem.FileSystemId"],
         )
-        self.resource = cr.AwsCustomResource(
+        resource = cr.AwsCustomResource(
             self,
             "Resource",
             resource_type="Custom::LustreRootSquash",
@@ -83,27 +79,28 @@ class RootSquashSetting(Construct):
                     )
                 ]
             ),
-            log_group=self._log(),
+            log_group=_log(cdk.Stack.of(self)),
             # The SDK in the runtime knows the call; a newer one would be fetched at deployment.
             install_latest_aws_sdk=False,
         )
-        for construct in (self.resource, _stack_node(self).find_child(_FUNCTION)):
+        for construct in (resource, cdk.Stack.of(self).node.find_child(_FUNCTION)):
             acknowledge(construct, _REASONS)
 
-    def _log(self) -> logs.ILogGroup | None:
-        """Make the log of the function, which goes with it; Lambda's own would stay for ever."""
-        if _stack_node(self).try_find_child(_FUNCTION):
-            # The first call of a stack makes the function, with the log that it names or none.
-            return None
-        log_group = logs.LogGroup(
-            self,
-            "Log",
-            retention=logs.RetentionDays.ONE_YEAR,
-            removal_policy=cdk.RemovalPolicy.DESTROY,
-        )
-        acknowledge(log_group, _REASONS)
-        return log_group
 
+def _log(stack: cdk.Stack) -> logs.ILogGroup | None:
+    """Make the log of the function, which goes with it; Lambda's own would stay for ever.
 
-def _stack_node(scope: Construct) -> Node:
-    return cdk.Stack.of(scope).node
+    It is the stack's, as the function is: what a file system is made to wait for may be another
+    call of the stack, which waits for the function and its log.
+    """
+    if stack.node.try_find_child(_FUNCTION):
+        # The first call of a stack makes the function, with the log that it names or none.
+        return None
+    log_group = logs.LogGroup(
+        stack,
+        f"{_FUNCTION}Log",
+        retention=logs.RetentionDays.ONE_YEAR,
+        removal_policy=cdk.RemovalPolicy.DESTROY,
+    )
+    acknowledge(log_group, _REASONS)
+    return log_group
