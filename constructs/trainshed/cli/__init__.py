@@ -76,7 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser(verb: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="trainshed", description="GPU training clusters on AWS from one file an institution."
+        prog="trainshed",
+        description="GPU training clusters on AWS from one file an institution.",
+        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=_version(verb == "--version"))
     verbs = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -96,4 +98,7 @@ def _version(is_asked_for: bool) -> str:
     # Its import is a tenth of ``trainshed validate``.
     from importlib import metadata
 
-    return f"trainshed {metadata.version('trainshed')}"
+    try:
+        return f"trainshed {metadata.version('trainshed')}"
+    except metadata.PackageNotFoundError:
+        return "trainshed of no version: it runs from its source, and is not installed"

@@ -104,8 +104,8 @@ def write_rendered(institution: Institution, folder: Path) -> list[Path]:
     files = dict(rendered(institution))
     folder.mkdir(parents=True, exist_ok=True)
     for name in _written_before(folder) - files.keys():
-        (folder / name).unlink(missing_ok=True)
-        with suppress(OSError):  # others' files are in it, or it is gone
+        (folder / name).unlink()
+        with suppress(OSError):  # others' files are in it
             (folder / name).parent.rmdir()
     (folder / _LIST).write_text("".join(f"{name}\n" for name in files), encoding="utf-8")
     paths = []
@@ -118,10 +118,11 @@ def write_rendered(institution: Institution, folder: Path) -> list[Path]:
 
 
 def _written_before(folder: Path) -> set[str]:
-    """Return the names of what the last rendering wrote; none that lead out of the folder."""
+    """Return the names of files that the last rendering wrote; none that lead out of the folder."""
     try:
         names = (folder / _LIST).read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
         return set()
     inside = folder.resolve()
-    return {name for name in names if name and inside in (inside / name).resolve().parents}
+    files = [name for name in names if (inside / name).is_file()]
+    return {name for name in files if inside in (inside / name).resolve().parents}

@@ -94,6 +94,25 @@ def test_its_version_is_that_of_the_project(capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out == f"trainshed {project['version']}\n"
 
 
+@pytest.mark.parametrize("given", ["--vers", "--v"])
+def test_half_an_option_is_refused(given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="^2$"):
+        main([given])
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("listed", ["a\0b", "loop/x", "folder", "file/x"])
+def test_a_list_of_rendered_files_that_is_none_keeps_nothing_from_being_rendered(
+    tmp_path: Path, listed: str
+) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / ".rendered").write_text(f"{listed}\n")
+    assert main(["render", str(INSTITUTIONS / "minimal.yaml"), "--out", str(tmp_path)]) == 0
+    assert {"loop", "folder", "file"} < {path.name for path in tmp_path.iterdir()}
+
+
 def test_an_institution_without_a_file_is_refused_with_the_nearest() -> None:
     with pytest.raises(
         ConfigError, match=r"institution 'kiat' has no file in .*; did you mean 'kait'"
