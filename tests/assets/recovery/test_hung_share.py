@@ -104,6 +104,34 @@ def test_a_gate_whose_words_cannot_be_read_is_judged_later_and_nodes_are_mended(
     assert record is not None and (record.verdict, record.text) == (PASSED, "369 GB/s")
 
 
+def test_a_gate_whose_words_give_an_error_is_judged_later(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.reservations = [GATED]
+    world.look()
+    words = tmp_path / "shared/gate/nccl-gate-7.json"
+    words.mkdir()
+    world.exit_code = COMPLETED
+    assert world.look() == []
+    assert world.store.running("train").exists() and world.store.record("train") is None
+    words.rmdir()
+    words.write_text(VERDICT)
+    world.look()
+    record = world.store.record("train")
+    assert record is not None and record.verdict == PASSED
+
+
+def test_a_gate_whose_last_words_are_no_text_is_judged(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.reservations = [GATED]
+    world.look()
+    (tmp_path / "shared/gate/gate-7.log").write_bytes(b"srun: error \xff\n")
+    world.exit_code = "JobState=FAILED Reason=None ExitCode=1:0"
+    world.look()
+    record = world.store.record("train")
+    assert record is not None and record.verdict != PASSED
+    assert "srun: error \ufffd" in record.text
+
+
 def test_a_gate_is_not_submitted_twice_while_its_words_cannot_be_read(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.reservations = [GATED]

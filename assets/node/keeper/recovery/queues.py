@@ -201,7 +201,7 @@ class Queues:
             return ""
         try:
             words = self._store.patience.call(lambda: _last_words(Path(folder), job))
-        except TimeoutError as error:
+        except OSError as error:
             self._say("cannot look", subject=f"{queue}: gate {job}", reason=str(error))
             return job
         record = judge(code, words, nodes, now, job)
@@ -232,11 +232,15 @@ class Queues:
 
 
 def _last_words(folder: Path, job: str) -> str:
-    """Return the verdict of a gate, or what its job said last."""
+    """Return the verdict of a gate, or what its job said last.
+
+    Raises:
+        OSError: It cannot be read now, as after the eviction of a client.
+    """
     for name in (f"nccl-gate-{job}.json", f"gate-{job}.log"):
         try:
-            text = (folder / name).read_text().strip()
-        except OSError:
+            text = (folder / name).read_text(errors="replace").strip()
+        except (FileNotFoundError, NotADirectoryError):
             continue
         if text:
             return text.splitlines()[-1]
