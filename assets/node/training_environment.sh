@@ -13,11 +13,17 @@ readonly PLUGINS=(/opt/amazon/ofi-nccl/lib/x86_64-linux-gnu /opt/amazon/ofi-nccl
 main() {
   local efa=$1 nvlink=$2
   lines "$efa" "$nvlink" | write_file /etc/trainshed/training.env 0644 root
-  # task_prolog.sh gives it to tasks, and Enroot's hook to those in containers.
-  if [[ -d /etc/enroot/hooks.d ]]; then
+  # task_prolog.sh gives it to tasks. Enroot's own prevail over those of an image.
+  if [[ -d /etc/enroot/environ.d ]]; then
+    lines "$efa" "$nvlink" | of_containers | write_file /etc/enroot/environ.d/50-trainshed.env 0644 root
     write_file /etc/enroot/hooks.d/50-trainshed.sh 0755 root <"$(dirname "$0")/enroot_environment.sh"
   fi
   echo "training_environment: $(paste -s -d ' ' /etc/trainshed/training.env)"
+}
+
+# An image has libraries of its own, and its path to them: those of the node are not in a container.
+of_containers() {
+  sed '/^LD_LIBRARY_PATH=/d'
 }
 
 lines() {

@@ -302,21 +302,30 @@ def environment(call: str, plugins: str = "/nowhere") -> list[str]:
     return subprocess.check_output(["/bin/bash", "-c", text, script], text=True).splitlines()
 
 
-def test_a_container_has_the_values_of_the_job_before_those_of_the_node(tmp_path: Path) -> None:
+def test_a_container_keeps_its_own_path_to_libraries(tmp_path: Path) -> None:
     (tmp_path / "libnccl-net.so").touch()
-    of_node = environment("lines efa no-nvlink", str(tmp_path))
-    # Its libraries are its own, and the path to them.
+    of_node = environment("lines efa nvlink", str(tmp_path))
     assert f"LD_LIBRARY_PATH={tmp_path}:/opt/amazon/efa/lib" in of_node
-    (tmp_path / "training.env").write_text("\n".join([*of_node, ""]))
-    (tmp_path / "environ").write_text("NCCL_P2P_DISABLE=0\n")
+    of_containers = environment("lines efa nvlink | of_containers", str(tmp_path))
+    assert of_containers == [line for line in of_node if "LD_LIBRARY_PATH" not in line] != []
+
+
+def test_in_a_container_a_job_has_its_own_values_for_what_the_node_sets(tmp_path: Path) -> None:
+    of_node = tmp_path / "50-trainshed.env"
+    of_node.write_text("\n".join([*environment("lines efa no-nvlink | of_containers"), ""]))
+    # What Enroot has by then: the node's, and after it what the user has set for containers.
+    environ = tmp_path / "environ"
+    environ.write_text(before := f"{of_node.read_text()}NCCL_P2P_DISABLE=0\n")
     hook = Path(asset("node", "enroot_environment.sh")).read_text()
-    hook = hook.replace("/etc/trainshed/training.env", str(tmp_path / "training.env"))
-    job = {"NCCL_SOCKET_IFNAME": "eth9", "FI_EFA_USE_HUGE_PAGE": "", "LD_LIBRARY_PATH": "/mine"}
-    environ = {**job, "ENROOT_ENVIRON": str(tmp_path / "environ")}
-    subprocess.run(["/bin/bash", "-c", hook], env=environ, check=True)
-    assert (tmp_path / "environ").read_text().splitlines() == [
-        "NCCL_P2P_DISABLE=0",
-        "NCCL_SOCKET_IFNAME=eth9",
-        "FI_EFA_USE_HUGE_PAGE=",
-        "NCCL_P2P_DISABLE=1",
-    ]
+    hook = hook.replace("/etc/enroot/environ.d/50-trainshed.env", str(of_node))
+    job = {
+        "NCCL_SOCKET_IFNAME": "=eth9 eth1",
+        "FI_EFA_USE_HUGE_PAGE": "",
+        "NCCL_P2P_DISABLE": "1",  # as task_prolog.sh gave it to the batch script
+        "LD_LIBRARY_PATH": "/m",
+    }
+    command = ["/bin/bash", "-c", hook]
+    subprocess.run(command, env={**job, "ENROOT_ENVIRON": str(environ)}, check=True)
+    assert environ.read_text() == (
+        f"{before}NCCL_SOCKET_IFNAME==eth9 eth1\nFI_EFA_USE_HUGE_PAGE=\n"
+    )

@@ -65,8 +65,9 @@ install:
 \tsed -i 's#@sysconfdir@#$(DESTDIR)$(sysconfdir)#' $(DESTDIR)$(prefix)/bin/enroot
 \tinstall -m 755 /bin/true $(DESTDIR)$(prefix)/bin/enroot-mksquashovlfs
 \tinstall -m 755 /bin/true $(DESTDIR)$(prefix)/bin/enroot-aufs2ovlfs
-\tinstall -d $(DESTDIR)$(sysconfdir)/enroot/enroot.conf.d
+\tinstall -d $(DESTDIR)$(sysconfdir)/enroot/enroot.conf.d $(DESTDIR)$(sysconfdir)/enroot/environ.d
 \techo '# none' >$(DESTDIR)$(sysconfdir)/enroot/enroot.conf
+\techo '# none' >$(DESTDIR)$(sysconfdir)/enroot/environ.d/10-terminal.env
 \tinstall -d $(DESTDIR)$(prefix)/share/enroot/hooks.d $(DESTDIR)$(sysconfdir)/enroot/hooks.d
 \techo '# none' >$(DESTDIR)$(sysconfdir)/enroot/hooks.d/10-none.sh
 \techo '# PMI' >$(DESTDIR)$(prefix)/share/enroot/hooks.d/50-slurm-pmi.sh
@@ -75,13 +76,14 @@ install:
 """
 _ENROOT = """\
 #!/bin/bash
-# Prints where it keeps what it unpacks, then what its hooks make the environment of a container.
+# Prints where it keeps what it unpacks, then the environment of a container.
 while read -r name value; do
   eval "export $name=$value"
 done <@sysconfdir@/enroot/enroot.conf.d/trainshed.conf
 echo "$ENROOT_DATA_PATH"
 export ENROOT_ENVIRON
 ENROOT_ENVIRON=$(mktemp)
+sed '/^#/d' @sysconfdir@/enroot/environ.d/*.env >"$ENROOT_ENVIRON"
 for hook in @sysconfdir@/enroot/hooks.d/*.sh; do
   [[ ! -x $hook ]] || "$hook"
 done

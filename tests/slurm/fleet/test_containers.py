@@ -63,8 +63,9 @@ def test_a_job_with_an_image_reaches_the_plugin(
     uid = USERS["alice"]
     assert said.splitlines() == [
         f"lab.sqsh /run/pyxis /var/lib/enroot/data/user-{uid}",
-        "NCCL_SOCKET_IFNAME=eth9",
+        "NCCL_SOCKET_IFNAME=^lo,docker,veth",
         "FI_EFA_USE_HUGE_PAGE=0",
+        "NCCL_SOCKET_IFNAME=eth9",
     ]
 
 
