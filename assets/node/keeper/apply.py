@@ -17,6 +17,7 @@ from .document import generation
 SCRIPTS = Path(__file__).resolve().parents[1]
 BOOT = "trainshed-boot.service"
 TRY_AGAIN = timedelta(minutes=5)
+# slurm.conf is the last: who finds it on the state volume finds the others too.
 _FILES = ("gres.conf", "cgroup.conf", "slurm.conf")
 _SECONDS = 600
 _PATIENCE_SECONDS = 10.0

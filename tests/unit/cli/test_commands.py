@@ -96,7 +96,7 @@ def test_its_version_is_that_of_the_project(capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize("given", ["--vers", "--v"])
 def test_half_an_option_is_refused(given: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="^2$"):
+    with pytest.raises(SystemExit, match=r"^2$"):
         main([given])
     assert capsys.readouterr().out == ""
 
