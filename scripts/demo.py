@@ -128,7 +128,7 @@ def prepare(demo: Demo, with_slurm: bool) -> None:
     done = run_group([str(ROOT / "scripts" / "slurm_lab.sh"), "fleet"])
     demo.slurm = done.returncode == 0
     if not demo.slurm:
-        why = ((done.stderr or done.stdout).strip().splitlines() or ["no reason was given"])[-1]
+        why = (done.stdout.strip().splitlines() or ["no reason was given"])[-1]
         demo.say(f"a real Slurm cannot run here ({why}); the deployment alone follows")
 
 

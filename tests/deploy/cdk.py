@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from tests.deploy.emulator.children import bound
+from tests.deploy.emulator.children import run_group
 from tests.deploy.emulator.process import ACCOUNT, ROOT
 from tests.deploy.place import Place
 
@@ -45,7 +44,7 @@ class Cdk:
             "CDK_CONTEXT_JSON": json.dumps(self.context),
         }
         command = [sys.executable, *self.app]
-        done = _run(command, environment, ROOT, self.seconds)
+        done = run_group(command, folder=ROOT, environment=environment, seconds=self.seconds)
         if done.returncode:
             raise CdkError(f"{' '.join(self.app)}\n{done.stdout}")
 
@@ -111,22 +110,12 @@ def bootstrap(emulator: Place, *regions: str) -> str:
 
 def run(emulator: Place, *arguments: str, seconds: float = 540) -> str:
     """Run the command line where no cdk.json names an app, and return what it printed."""
-    done = _run([str(COMMAND), *arguments], emulator.environment(), emulator.work, seconds)
+    done = run_group(
+        [str(COMMAND), *arguments],
+        folder=emulator.work,
+        environment=emulator.environment(),
+        seconds=seconds,
+    )
     if done.returncode:
         raise CdkError(f"cdk {' '.join(arguments)}\n{done.stdout}")
     return done.stdout
-
-
-def _run(
-    command: Sequence[str], environment: dict[str, str], folder: Path, seconds: float
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        bound(command),
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=seconds,
-    )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -16,7 +14,7 @@ import boto3
 import botocore.session
 from botocore.config import Config
 
-from tests.deploy.emulator.children import PARENT, SOCKET
+from tests.deploy.emulator.children import PARENT, SOCKET, end_group
 
 ROOT = Path(__file__).parents[3]
 ACCOUNT = "111122223333"
@@ -94,8 +92,7 @@ class Emulator:
         if self._process is None:
             return
         # At once, since it keeps nothing; its session holds its own processes and no others.
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        end_group(self._process.pid)
         self._process.wait()
         self._process = None
 
