@@ -66,14 +66,21 @@ def is_number_token(value: object) -> bool:
     return isinstance(value, float) and struct.pack(">d", value).startswith(b"\xfb\xff")
 
 
-# aws-cdk-lib 2.262, Stack.availability_zones and Vpc.from_lookup: what stands in for the answers
-# until the command line has asked AWS and synthesises once more.
-LOOKUP_STAND_INS = frozenset(
+# aws-cdk-lib 2.275, Stack.availability_zones, Vpc.from_lookup and MachineImage.lookup: what stands
+# in for the answers until the command line has asked AWS and synthesises once more.
+_STAND_INS = frozenset(
     {
         *("dummy1a", "dummy1b", "dummy1c", "1.2.3.4/5", "vpc-12345"),
-        *("p-12345", "p-67890", "s-12345", "s-67890"),
+        *("p-12345", "p-67890", "s-12345", "s-67890", "ami-1234"),
     }
 )
+# The same for StringParameter.value_from_lookup; the name of the parameter follows.
+_PARAMETER_STAND_IN = "dummy-value-for-"
+
+
+def is_stand_in(value: str) -> bool:
+    """Tell whether a text stands in for a lookup that was not made yet."""
+    return value in _STAND_INS or value.startswith(_PARAMETER_STAND_IN)
 
 
 def is_token(value: object) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, cast
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ssm as ssm
 from aws_cdk.assertions import Annotations, Match, Template
 
 from tests.synth.file_systems import existing_storage, storage_on
@@ -76,6 +77,26 @@ def test_a_cluster_stands_in_a_vpc_that_is_not_looked_up_yet(
         stack, "Network", zone=HERE, vpc=vpc, compute_subnet=vpc.private_subnets[0]
     )
     cluster_on(network, storage_on(network), fleet)
+    assembly = Path(cast(cdk.App, stack.node.root).synth().directory)
+    assert json.loads((assembly / "manifest.json").read_text())["missing"]
+
+
+def looked_up(scope: cdk.Stack) -> str:
+    return ec2.MachineImage.lookup(name="golden-*").get_image(scope).image_id
+
+
+def in_a_parameter(scope: cdk.Stack) -> str:
+    return ssm.StringParameter.value_from_lookup(scope, "/images/golden")
+
+
+@FLEETS
+@pytest.mark.parametrize("image_id", [looked_up, in_a_parameter])
+def test_an_image_is_not_looked_up_yet(
+    stack: cdk.Stack, fleet: Fleet, image_id: Callable[[cdk.Stack], str]
+) -> None:
+    network = TrainingNetwork(stack, "Network", zone=HERE)
+    image = Image(ami_id=image_id(stack))
+    cluster_on(network, storage_on(network), fleet.model_copy(update={"image": image}))
     assembly = Path(cast(cdk.App, stack.node.root).synth().directory)
     assert json.loads((assembly / "manifest.json").read_text())["missing"]
 

@@ -7,12 +7,7 @@ from collections.abc import Callable
 from aws_cdk import Reference, Token, Tokenization
 from aws_cdk import aws_ec2 as ec2
 
-from ..records import LOOKUP_STAND_INS
-
-
-def is_stand_in(value: str) -> bool:
-    """Tell whether a zone, range or id stands in for a lookup that was not made yet."""
-    return value in LOOKUP_STAND_INS
+from ..records import is_stand_in
 
 
 def told(read: Callable[[], str]) -> str | None:

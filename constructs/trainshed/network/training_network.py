@@ -10,6 +10,7 @@ from constructs import Construct, DependencyGroup, IDependable
 
 from .. import facts
 from .._stacks import stack_facts
+from ..records import is_stand_in
 from ..subnets import check_new_vpc
 from . import security_groups
 from .checks import (
@@ -27,7 +28,7 @@ from .endpoints import (
     isolated_endpoints,
     s3_endpoint,
 )
-from .known import is_stand_in, name_of, told
+from .known import name_of, told
 from .vpc import ClusterVpc
 
 DEFAULT_CIDR = "10.0.0.0/16"

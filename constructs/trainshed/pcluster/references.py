@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..records import LOOKUP_STAND_INS, is_token
+from ..records import is_stand_in, is_token
 
 
 def is_settled(value: str) -> bool:
     """Tell whether a text is its final value: no CDK token, placeholder or lookup to be made."""
-    return not (is_token(value) or value.startswith("${") or value in LOOKUP_STAND_INS)
+    return not (is_token(value) or value.startswith("${") or is_stand_in(value))
 
 
 @dataclass(frozen=True)

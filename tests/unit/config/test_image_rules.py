@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from pydantic import ValidationError
 
 from trainshed.config import Fleet, HeadNode, Image, ImageLock, OnDemand, Queue, RootVolume
 from trainshed.config.image_rules import root_disk_faults
@@ -34,3 +37,10 @@ def test_every_disk_that_is_smaller_than_the_image_is_named() -> None:
 @pytest.mark.parametrize("root_gib", [75, None], ids=["as large", "not in the lock"])
 def test_disks_as_large_as_the_image_are_taken(root_gib: int | None) -> None:
     assert not list(root_disk_faults(fleet(75, 200 if root_gib else 40, root_gib)))
+
+
+@pytest.mark.parametrize("text", ["ami-1234", "dummy-value-for-/images/golden"])
+def test_what_stands_in_for_a_lookup_is_taken_from_an_app_and_not_from_a_file(text: str) -> None:
+    assert Image(ami_id=text).ami_id == text
+    with pytest.raises(ValidationError, match=f"'{text}' is not an AMI id"):
+        Image.model_validate_json(json.dumps({"ami_id": text}))
