@@ -11,11 +11,20 @@ import argparse
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from .._assembly import (
+    AssemblyError,
+    acknowledged_in,
+    artifacts_of,
+    metadata_of,
+    read_object,
+    reading,
+)
 
 # What aws-cdk-lib 2.275.0 leaves out by default, since CDK templates break these rules by nature
 # (core/lib/validation/cloudformation-validate-plugin.js, IGNORE_RULES, read 2026-11-29).
@@ -23,10 +32,6 @@ IGNORED_RULES = ("W3005", "W1020", "E1018", "W9002", "W9013", "W1103")
 
 # Where a rule is acknowledged that a stack, and no resource of it, breaks.
 WHOLE_STACK = "*"
-
-
-class AssemblyError(Exception):
-    """A folder that is not as ``cdk synth`` writes it: in a line what is wrong, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -124,106 +129,40 @@ def _stack_template(folder: Path, artifact: Mapping[str, Any]) -> StackTemplate:
     )
 
 
-def artifacts_of(assembly: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield each artifact with the folder of its assembly; those inside others too.
-
-    Raises:
-        AssemblyError: The folder is no assembly.
-    """
-    manifest = assembly / "manifest.json"
-    artifacts = read_object(manifest).get("artifacts")
-    if not isinstance(artifacts, dict):
-        raise AssemblyError(f"{manifest} is of no assembly: no artifacts; run cdk synth again")
-    for artifact in artifacts.values():
-        with reading(manifest):
-            inner = artifact["type"] == "cdk:cloud-assembly"
-            folder = assembly / artifact["properties"]["directoryName"] if inner else assembly
-        if inner:
-            yield from artifacts_of(folder)
-        else:
-            yield assembly, artifact
-
-
-def metadata_of(assembly: Path, artifact: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Return what an artifact's constructs say of themselves, by their paths."""
-    found: dict[str, list[dict[str, Any]]] = artifact.get("metadata", {})
-    if "additionalMetadataFile" in artifact:
-        found = read_object(assembly / artifact["additionalMetadataFile"])
-    return found
-
-
-def read_object(file: Path) -> dict[str, Any]:
-    """Read a file of an assembly.
-
-    Raises:
-        AssemblyError: It is not there, or holds no JSON object.
-    """
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        reason = "is not there"
-    except ValueError as error:
-        reason = f"is not JSON, {error}"
-    else:
-        if isinstance(found, dict):
-            return found
-        reason = f"holds no object, but {found!r:.60}"
-    raise AssemblyError(f"{file} {reason}; run cdk synth again")
-
-
-@contextmanager
-def reading(file: Path) -> Iterator[None]:
-    """Say of a file that it is not as ``cdk synth`` writes it, where a part of it is missing.
-
-    Raises:
-        AssemblyError: It is not.
-    """
-    try:
-        yield
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        what = f"{type(error).__name__}: {error}"
-        raise AssemblyError(
-            f"{file} is not as cdk synth writes it, {what}; run cdk synth again"
-        ) from error
-
-
-def _acknowledged(
-    metadata: Mapping[str, Iterable[Mapping[str, Any]]],
-) -> Iterator[tuple[str, str]]:
-    said = {
-        path: {entry["type"]: entry.get("data") for entry in entries}
-        for path, entries in metadata.items()
-    }
-    resources = {
-        path: str(data["aws:cdk:logicalId"])
-        for path, data in said.items()
-        if "aws:cdk:logicalId" in data
-    }
-    for path, data in said.items():
-        for acknowledged in data.get("aws:cdk:acknowledged-rules") or {}:
+def _acknowledged(said: Mapping[str, Mapping[str, list[Any]]]) -> Iterator[tuple[str, str]]:
+    resources = [
+        (path, str(logical_id))
+        for path, kinds in said.items()
+        for logical_id in kinds.get("aws:cdk:logicalId", [])
+    ]
+    for path, kinds in said.items():
+        for acknowledged in acknowledged_in(kinds):
             rule = acknowledged.removeprefix("CloudFormation-Validate::")
             if path.count("/") == 1:
                 yield WHOLE_STACK, rule
             # As for the CDK, it counts for the construct and for all below it.
-            for resource, logical_id in resources.items():
+            for resource, logical_id in resources:
                 if f"{resource}/".startswith(f"{path}/"):
                     yield logical_id, rule
 
 
 class _KnownFindings:
-    """What this version of the validator found before, by the content of the template."""
+    """What this version of validator and command found before, by the content of the template."""
 
     def __init__(self, path: Path) -> None:
         import cloudformation_validate
 
         self._path = path
-        self._version = f"{cloudformation_validate.version()} {' '.join(IGNORED_RULES)}"
+        # The folder outlives a version of trainshed, which may leave out less than the last.
+        own = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+        self._version = f"{cloudformation_validate.version()} {own}"
         self.findings: dict[str, list[Finding]] = {}
         # It saves time alone: one that is not there, or is broken, is made anew.
-        with suppress(AssemblyError, AttributeError, TypeError):
+        with suppress(AssemblyError, TypeError):
             self.findings = {
                 digest: [Finding(**each) for each in found]
                 for digest, found in read_object(path).items()
+                if isinstance(found, list)
             }
 
     def digest(self, template: StackTemplate) -> str:
@@ -235,7 +174,9 @@ class _KnownFindings:
         findings = {
             digest: [asdict(each) for each in found] for digest, found in self.findings.items()
         }
-        self._path.write_text(json.dumps(findings, indent=1, sort_keys=True), encoding="utf-8")
+        # An assembly may be one that nobody writes to, and is checked all the same.
+        with suppress(OSError):
+            self._path.write_text(json.dumps(findings, indent=1, sort_keys=True), encoding="utf-8")
 
 
 def _engine() -> Any:

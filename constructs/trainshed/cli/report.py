@@ -8,15 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from .check import (
-    AssemblyError,
-    StackTemplate,
-    artifacts_of,
-    metadata_of,
-    read_object,
-    reading,
-    stack_templates,
-)
+from .._assembly import AssemblyError, artifacts_of, metadata_of, read_object, reading
+from .check import StackTemplate, stack_templates
 
 # The resources that a person looks for, in the words that they use.
 MAIN_RESOURCES = {
@@ -98,7 +91,7 @@ def _resources(template: StackTemplate) -> str:
 
 def _warnings(assembly: Path) -> Iterator[str]:
     for folder, artifact in artifacts_of(assembly):
-        for path, entries in metadata_of(folder, artifact).items():
-            for entry in entries:
-                if entry["type"] == "aws:cdk:warning":
-                    yield f"{path.lstrip('/')}: {entry['data']}"
+        for path, kinds in metadata_of(folder, artifact).items():
+            for warning in kinds.get("aws:cdk:warning", []):
+                words = "a warning of no words" if warning is None else warning
+                yield f"{path.lstrip('/')}: {words}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,6 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from .._assembly import (
+    AssemblyError,
+    acknowledged_in,
+    artifacts_of,
+    metadata_of,
+    read_object,
+    reading,
+)
 from .intrinsics import STORED, resolved
 from .values import INSTITUTION_TAG, references
 
@@ -101,7 +109,8 @@ class Assembly:
         # A hidden one is trainshed's own list of the others.
         files = sorted(path for path in folder.rglob("[!.]*") if path.is_file())
         return {
-            path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in files
+            path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8", errors="replace")
+            for path in files
         }
 
     @cached_property
@@ -110,22 +119,28 @@ class Assembly:
         report = self.folder / "validation-report.json"
         if not report.exists():
             return frozenset()
-        return frozenset(
-            (construct["constructPath"], violation["ruleName"], violation["description"])
-            for plugin in _read(report).get("pluginReports", [])
-            for violation in plugin.get("violations", [])
-            for construct in violation.get("violatingConstructs", [])
-        )
+        with reading(report):
+            return frozenset(
+                # The CDK does not know the construct of every resource.
+                (
+                    construct.get("constructPath") or "",
+                    violation["ruleName"],
+                    violation["description"],
+                )
+                for plugin in read_object(report).get("pluginReports") or []
+                for violation in plugin.get("violations") or []
+                for construct in violation.get("violatingConstructs") or []
+            )
 
 
 def read(folder: Path) -> Assembly:
     """Read an assembly, with the assemblies of stages inside it.
 
     Raises:
-        ValueError: A file of it is not what the CDK writes.
+        AssemblyError: A file of it is not what the CDK writes.
     """
     stacks: dict[str, Stack] = {}
-    for stack in _stacks(folder.resolve(), frozenset()):
+    for stack in _stacks(folder.resolve()):
         # Two stages may have a stack of one name, each in an account of its own.
         name = stack.name if stack.name not in stacks else f"{stack.name} of {stack.environment}"
         while name in stacks:
@@ -134,51 +149,32 @@ def read(folder: Path) -> Assembly:
     return Assembly(folder, stacks)
 
 
-def _read(file: Path) -> Template:
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{file} is not JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise ValueError(f"{file} is not what cdk synth writes: no object, but {found!r:.60}")
-    return found
+def _stacks(assembly: Path) -> Iterator[Stack]:
+    for folder, artifact in artifacts_of(assembly):
+        if artifact["type"] == "aws:cloudformation:stack":
+            with reading(folder / "manifest.json"):
+                file = folder / artifact["properties"]["templateFile"]
+                stack = _stack(folder, artifact, file)
+            yield from _with_inner(stack, file, {})
 
 
-def _stacks(folder: Path, outer: frozenset[Path]) -> Iterator[Stack]:
-    manifest = folder / "manifest.json"
-    artifacts = _read(manifest).get("artifacts")
-    if not isinstance(artifacts, dict):
-        raise ValueError(f"{manifest} has no artifacts; run cdk synth again")
-    for id, artifact in artifacts.items():
-        kind, properties = artifact.get("type"), artifact.get("properties", {})
-        if kind == "cdk:cloud-assembly":
-            inner = (folder / properties.get("directoryName", "")).resolve()
-            if inner in outer | {folder}:
-                raise ValueError(f"{manifest}: {id} holds the assembly that it is in")
-            yield from _stacks(inner, outer | {folder})
-        elif kind == "aws:cloudformation:stack":
-            if "templateFile" not in properties:
-                raise ValueError(f"{manifest}: {id} names no template")
-            yield from _stack(folder, {"displayName": id, **artifact}, properties)
-
-
-def _stack(folder: Path, artifact: Template, properties: Template) -> Iterator[Stack]:
-    """Yield a stack and those inside it."""
+def _stack(folder: Path, artifact: Mapping[str, Any], file: Path) -> Stack:
+    """Return a stack without its template."""
+    properties = artifact["properties"]
     name = properties.get("stackName") or artifact["displayName"]
-    tags = properties.get("tags", {})
-    paths, acknowledged = _said(_metadata(folder, artifact))
-    stack = Stack(
+    tags = properties.get("tags") or {}
+    paths, acknowledged = _said(metadata_of(folder, artifact))
+    return Stack(
         name=name,
         institution=tags.get(INSTITUTION_TAG, name),
-        environment=artifact.get("environment", ""),
+        environment=artifact.get("environment") or "",
         template={},
         paths=paths,
         acknowledged=acknowledged,
         protected=bool(properties.get("terminationProtection")),
         tags=tags,
-        assets=_assets(folder, properties["templateFile"]),
+        assets=_assets(file),
     )
-    yield from _with_inner(stack, folder / properties["templateFile"], {})
 
 
 NESTED = "AWS::CloudFormation::Stack"
@@ -186,22 +182,40 @@ ELSEWHERE = ("AWS::CloudFormation::StackSet", "::MODULE")
 """How types end that make resources which no template here shows."""
 
 
-def _with_inner(stack: Stack, file: Path, given: Mapping[str, Any]) -> Iterator[Stack]:
+def _with_inner(
+    stack: Stack, file: Path, given: Mapping[str, Any], around: frozenset[str] = frozenset()
+) -> Iterator[Stack]:
     """Yield a stack with its template, and those that it has inside it.
 
     Args:
         stack: The stack, without a template.
         file: Its template.
         given: What the stack around it gives to its parameters.
+        around: The templates that it is in.
     """
-    template = _read(file)
+    own = os.path.realpath(file)
+    if own in around:
+        raise AssemblyError(f"{file} holds a stack that it is in; run cdk synth again")
+    with reading(file):
+        stack, inner = _read(stack, file, given)
+    yield stack
+    for each in inner:
+        yield from _with_inner(*each, around | {own})
+
+
+Inner = tuple[Stack, Path, Mapping[str, Any]]
+
+
+def _read(stack: Stack, file: Path, given: Mapping[str, Any]) -> tuple[Stack, list[Inner]]:
+    """Return a stack with its template, and what `_with_inner` takes of those inside it."""
+    template: Template = read_object(file)
     parameters = dict(template.get("Parameters") or {})
     for name, value in given.items():
         if isinstance(value, str | int) and isinstance(parameters.get(name), dict):
             parameters[name] = {**parameters[name], "Default": value}
     template = resolved({**template, "Parameters": parameters}, _region(stack.environment))
     unread = list(_unread(template, file))
-    inner: list[tuple[Stack, Path, Mapping[str, Any]]] = []
+    inner: list[Inner] = []
     for id, resource in template["Resources"].items():
         if resource["Type"].endswith(ELSEWHERE):
             unread.append(f"{stack.paths.get(id, id)}, {resource['Type']}")
@@ -215,9 +229,7 @@ def _with_inner(stack: Stack, file: Path, given: Mapping[str, Any]) -> Iterator[
             inner.append((own, file.parent / path, passed))
         else:
             unread.append(f"the template of {name} is not in the assembly")
-    yield replace(stack, template=template, unread=tuple(unread))
-    for each in inner:
-        yield from _with_inner(*each)
+    return replace(stack, template=template, unread=tuple(unread)), inner
 
 
 def _unread(template: Template, file: Path) -> Iterator[str]:
@@ -236,39 +248,32 @@ def _region(environment: str) -> str:
     return "" if region.startswith("unknown") else region
 
 
-def _metadata(folder: Path, artifact: Template) -> Template:
-    found: Template = artifact.get("metadata", {})
-    if "additionalMetadataFile" in artifact:
-        found = _read(folder / artifact["additionalMetadataFile"])
-    return found
-
-
-def _said(metadata: Template) -> tuple[dict[str, str], dict[tuple[str, str], str]]:
+def _said(
+    metadata: Mapping[str, Mapping[str, list[Any]]],
+) -> tuple[dict[str, str], dict[tuple[str, str], str]]:
     """Return the paths by logical id, and the acknowledged rules with their reasons."""
     paths: dict[str, str] = {}
     acknowledged: dict[tuple[str, str], str] = {}
-    for construct, entries in metadata.items():
+    for construct, kinds in metadata.items():
         path = construct.strip("/").partition("/")[2]
         path = _INNER.sub("", path) or construct.strip("/")
-        for entry in entries:
-            if entry["type"] == "aws:cdk:logicalId":
-                paths[entry["data"]] = path
-            elif entry["type"] == "aws:cdk:acknowledged-rules":
-                reasons = entry["data"].items()
-                acknowledged |= {(path, rule): str(reason) for rule, reason in reasons}
+        paths |= {str(id): path for id in kinds.get("aws:cdk:logicalId", [])}
+        acknowledged |= {(path, rule): why for rule, why in acknowledged_in(kinds).items()}
     return paths, acknowledged
 
 
-def _assets(folder: Path, template_file: str) -> dict[str, Path]:
-    manifest = folder / template_file.replace(".template.json", ".assets.json")
-    if not manifest.exists():
+def _assets(template: Path) -> dict[str, Path]:
+    folder = template.parent
+    manifest = folder / template.name.replace(".template.json", ".assets.json")
+    if manifest == template or not manifest.exists():
         return {}
-    files = _read(manifest).get("files", {}).values()
-    return {
-        asset.get("displayName") or asset["source"]["path"]: folder / asset["source"]["path"]
-        for asset in files
-        if not asset["source"].get("path", ".template.json").endswith(".template.json")
-    }
+    with reading(manifest):
+        files = (read_object(manifest).get("files") or {}).values()
+        return {
+            asset.get("displayName") or asset["source"]["path"]: folder / asset["source"]["path"]
+            for asset in files
+            if not asset["source"].get("path", ".template.json").endswith(".template.json")
+        }
 
 
 def asset_texts(stacks: Mapping[str, Stack]) -> dict[str, str]:

@@ -126,6 +126,33 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
         artifacts({"in": {"type": "cdk:cloud-assembly", "properties": {"directoryName": "in"}}}),
         "in/manifest.json is not there; run cdk synth again",
     ),
+    "an assembly inside itself": (
+        artifacts({"in": {"type": "cdk:cloud-assembly", "properties": {"directoryName": "."}}}),
+        "manifest.json: in holds the assembly that it is in; run cdk synth again",
+    ),
+    "metadata of no type": (
+        artifacts(
+            {
+                "stack": {
+                    "type": "aws:cloudformation:stack",
+                    "environment": "aws://unknown-account/unknown-region",
+                    "properties": {"templateFile": "stack.json"},
+                    "metadata": {"/stack": [{"data": "x"}]},
+                }
+            }
+        ),
+        "manifest.json is not as cdk synth writes it, KeyError: 'type'; run cdk synth again",
+    ),
+    "a manifest that is a folder": (
+        lambda folder: (
+            (folder / "manifest.json").rename(folder / "moved").with_name("manifest.json").mkdir()
+        ),
+        "manifest.json cannot be read, Is a directory; run cdk synth again",
+    ),
+    "a manifest of brackets": (
+        lambda folder: (folder / "manifest.json").write_text('{"artifacts": ' + "[" * 100_000),
+        "manifest.json is nested too deep; run cdk synth again",
+    ),
 }
 
 
@@ -162,6 +189,72 @@ def test_a_template_that_is_none_is_an_error_of_both(
     assert (shown.out, shown.err) == ("", f"{path} {reason}; run cdk synth again\n")
 
 
+def test_assemblies_that_hold_each_other_are_told_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outer, inner = tmp_path / "outer", tmp_path / "outer" / "inner"
+    inner.mkdir(parents=True)
+    for folder, other in ((outer, "inner"), (inner, "..")):
+        artifacts({other: {"type": "cdk:cloud-assembly", "properties": {"directoryName": other}}})(
+            folder
+        )
+    assert main(["check", str(outer)]) == 1
+    told = f"{inner}/manifest.json: .. holds the assembly that it is in; run cdk synth again\n"
+    assert capsys.readouterr().err == told
+
+
+def test_what_another_version_of_the_cdk_leaves_out_breaks_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = assembly(tmp_path, GOOD)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    stack = manifest["artifacts"]["stack"]
+    del stack["displayName"]
+    warnings = [{"type": "aws:cdk:warning"}, {"type": "aws:cdk:warning", "data": "mind it"}]
+    odd = [{"type": "aws:cdk:acknowledged-rules"}, {"type": "aws:cdk:logicalId"}]
+    stack["metadata"] = {"/stack/Topic": [*warnings, *odd]}
+    manifest["artifacts"]["bare"] = {**stack, "metadata": None}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert main(["check", str(folder)]) == 0
+    assert main(["report", str(folder)]) == 0
+    shown = capsys.readouterr().out
+    assert "  stack/Topic: a warning of no words\n  stack/Topic: mind it\n" in shown
+    assert "  bare   111122223333 us-east-1  1 topic, 0 others\n" in shown
+
+
+def test_every_acknowledgement_of_a_construct_counts(tmp_path: Path) -> None:
+    folder = assembly(tmp_path, WARNED, "CloudFormation-Validate::W3010")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    said = manifest["artifacts"]["stack"]["metadata"]["/stack/thing"]
+    said.append({"type": "aws:cdk:acknowledged-rules", "data": {"another": "a reason"}})
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert not list(validate(folder))
+
+
+def test_findings_that_cannot_be_kept_are_told_all_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = assembly(tmp_path, BAD)
+    (folder / ".validated.json").mkdir()
+    assert main(["check", str(folder)]) == 1
+    shown = capsys.readouterr()
+    assert shown.out == "1 templates validated: 1 errors, 0 warnings\n"
+    assert shown.err.startswith("stack: error") and shown.err.count("\n") == 1
+
+
+def test_what_another_version_of_the_command_found_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = assembly(tmp_path, BAD)
+    monkeypatch.setattr("trainshed.cli.check._findings", lambda *_: [])
+    (tmp_path / "check.py").write_text("a version that leaves everything out")
+    with monkeypatch.context() as other:
+        other.setattr("trainshed.cli.check.__file__", str(tmp_path / "check.py"))
+        assert not list(validate(folder))
+    monkeypatch.undo()
+    assert list(validate(folder))
+
+
 @pytest.mark.parametrize("kept", ["{", "[]", '{"a": 1}', '{"a": [{"stack": "old"}]}'])
 def test_what_was_kept_of_earlier_findings_is_made_anew_where_it_is_broken(
     kept: str, tmp_path: Path
@@ -172,3 +265,11 @@ def test_what_was_kept_of_earlier_findings_is_made_anew_where_it_is_broken(
     (folder / ".validated.json").write_text(kept)
     assert first and list(validate(folder)) == first
     assert (folder / ".validated.json").read_text() == whole
+
+
+def test_what_was_kept_is_believed_only_as_a_list(tmp_path: Path) -> None:
+    folder = assembly(tmp_path, BAD)
+    first = list(validate(folder))
+    kept = json.loads((folder / ".validated.json").read_text())
+    (folder / ".validated.json").write_text(json.dumps(dict.fromkeys(kept, "")))
+    assert first and list(validate(folder)) == first

@@ -12,6 +12,7 @@ import pytest
 from tests.unit.review.assemblies import write
 from tests.unit.review.test_hidden_changes import TOPIC, Template, compared, one
 from trainshed.review import review, review_many
+from trainshed.review.assembly import read
 
 
 def nesting(folder: Path, inner: Template | None, *, is_there: bool = True) -> Path:
@@ -113,19 +114,62 @@ BROKEN: dict[str, tuple[Break, str]] = {
     ),
     "no object": (
         lambda f: (f / "Stack.template.json").write_text("[]"),
-        r"Stack\.template\.json is not what cdk synth writes: no object, but \[\]",
+        r"Stack\.template\.json holds no object, but \[\]; run cdk synth again",
     ),
     "no artifacts": (
         lambda f: (f / "manifest.json").write_text("{}"),
-        r"manifest\.json has no artifacts; run cdk synth again",
+        r"manifest\.json is of no assembly: no artifacts; run cdk synth again",
     ),
     "no template": (
         artifact(type="aws:cloudformation:stack", properties={}),
-        r"manifest\.json: more names no template",
+        r"manifest\.json is not as cdk synth writes it, KeyError: 'templateFile'; run ",
+    ),
+    "a stack of nothing": (
+        artifact(type="aws:cloudformation:stack"),
+        r"manifest\.json is not as cdk synth writes it, KeyError: 'properties'; run ",
+    ),
+    "an artifact of no type": (
+        artifact(),
+        r"manifest\.json is not as cdk synth writes it, KeyError: 'type'; run cdk synth again",
+    ),
+    "metadata of no type": (
+        artifact(
+            type="aws:cloudformation:stack",
+            properties={"templateFile": "Stack.template.json"},
+            metadata={"/Stack": [{"data": "x"}]},
+        ),
+        r"manifest\.json is not as cdk synth writes it, KeyError: 'type'; run cdk synth again",
+    ),
+    "a report of something else": (
+        lambda f: (f / "validation-report.json").write_text('{"pluginReports": [1]}'),
+        r"validation-report\.json is not as cdk synth writes it, AttributeError: ",
+    ),
+    "assets of no source": (
+        lambda f: (f / "Stack.assets.json").write_text('{"files": {"a": {}}}'),
+        r"Stack\.assets\.json is not as cdk synth writes it, KeyError: 'source'; run ",
+    ),
+    "parameters of no kind": (
+        lambda f: (f / "Stack.template.json").write_text('{"Parameters": {"A": "b"}}'),
+        r"Stack\.template\.json is not as cdk synth writes it, AttributeError: ",
     ),
     "an assembly inside itself": (
         artifact(type="cdk:cloud-assembly", properties={"directoryName": "."}),
-        r"manifest\.json: more holds the assembly that it is in",
+        r"manifest\.json: more holds the assembly that it is in; run cdk synth again",
+    ),
+    "a stack inside itself": (
+        lambda f: (f / "Stack.template.json").write_text(
+            json.dumps(
+                {
+                    "Resources": {
+                        "Inner": {
+                            "Type": "AWS::CloudFormation::Stack",
+                            "Metadata": {"aws:asset:path": "Stack.template.json"},
+                        }
+                    }
+                }
+            )
+        ),
+        r"Stack\.template\.json holds a stack that it is in; run cdk synth again",
     ),
 }
 
@@ -137,6 +181,38 @@ def test_an_assembly_that_is_not_one_names_the_file(name: str, tmp_path: Path) -
     spoil(folder)
     with pytest.raises(ValueError, match=message):
         review_many(folder, folder)
+
+
+def test_what_another_version_of_the_cdk_leaves_out_breaks_nothing(tmp_path: Path) -> None:
+    folder = write(
+        tmp_path,
+        {"Stack": {"Resources": TOPIC}},
+        metadata={"/Stack/Note": [{"type": "aws:cdk:warning"}, {"type": "aws:cdk:logicalId"}]},
+        report={"pluginReports": [{"violations": [RESOURCE_ALONE]}, {"violations": None}]},
+    )
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["artifacts"]["Stack"]["metadata"] = None
+    del manifest["artifacts"]["Stack"]["displayName"]
+    manifest["artifacts"]["Tree"] = {"type": "cdk:tree"}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "Stack.assets.json").write_text('{"version": "1", "files": null}')
+    assembly = read(folder)
+    assert set(assembly.stacks) == {"Stack"}
+    assert assembly.violations == {("", "R1", "a rule")}
+
+
+# The CDK writes no construct of a resource that it does not find in its tree.
+RESOURCE_ALONE = {
+    "ruleName": "R1",
+    "description": "a rule",
+    "violatingConstructs": [{"resourceLogicalId": "Topic"}],
+}
+
+
+def test_a_rendered_file_that_is_no_text_is_shown_all_the_same(tmp_path: Path) -> None:
+    folder = write(tmp_path, {"Stack": {"Resources": TOPIC}}, rendered={"a.conf": "x"})
+    (folder / "rendered" / "kait" / "b.bin").write_bytes(b"\xff")
+    assert read(folder).rendered("kait") == {"a.conf": "x", "b.bin": "\N{REPLACEMENT CHARACTER}"}
 
 
 def test_parts_that_cloudformation_would_refuse_break_nothing(tmp_path: Path) -> None:
