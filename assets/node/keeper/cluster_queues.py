@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from .cluster_slurm import PAIR, ClusterSlurm
@@ -119,28 +118,22 @@ class ClusterQueues(Queues):
         record = super()._record(queue)
         return record.among(self._at) if record else None
 
-    def _run(self, state: QueueState, step: RunGate, gate: Gate) -> None:
-        folder = (self._store.shared or Path("/var/log/slurm")) / "gate"
-        text = json.dumps(self._expected[step.queue], indent=1)
-        path = folder / f"expect-{step.queue}.json"
+    def _files(self, step: RunGate) -> Mapping[str, str]:
+        return {f"expect-{step.queue}.json": json.dumps(self._expected[step.queue], indent=1)}
 
-        def write() -> None:
-            folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(text + "\n")
-
-        self._store.patience.call(write)
+    def _submit(self, state: QueueState, step: RunGate, gate: Gate) -> None:
         if not isinstance(step, Pair):
-            super()._run(state, step, gate)
+            super()._submit(state, step, gate)
             return
         self._cluster.reserve_idle(PAIR + step.queue, step.nodes)
         try:
-            super()._run(state, step, gate)
+            super()._submit(state, step, gate)
         except (SlurmError, OSError):
             self._slurm.unreserve(PAIR + step.queue)
             raise
 
     def _steps(self, state: QueueState) -> list[Step]:
-        running = self._store.running(state.name).exists()
+        running = self._store.noted(state.name)
         return steps(state) or ([] if running else pair(state, self._tried()))
 
     def _tried(self) -> set[str]:
@@ -154,10 +147,9 @@ class ClusterQueues(Queues):
     def _noted(self, step: RunGate) -> dict[str, Any]:
         return {"pair": True} if isinstance(step, Pair) else {}
 
-    def _keep(self, queue: str, record: Record, running: Mapping[str, Any]) -> None:
+    def _keep(self, queue: str, record: Record, running: Mapping[str, Any]) -> Record:
         if not running.get("pair"):
-            super()._keep(queue, record, running)
-            return
+            return super()._keep(queue, record, running)
         key = f"{record.nodes[0]}@{record.addresses[0]}"
         self._store.add(Event(record.at, key, "pair", f"{record.verdict}: {record.text}"))
         whole = self._store.record(queue)
@@ -166,15 +158,16 @@ class ClusterQueues(Queues):
             places[record.nodes[0]] = record.addresses[0]
             now = replace(whole, nodes=tuple(places), addresses=tuple(places.values()))
             self._store.keep(queue, now)
+        return record
 
     def _announce(self, queue: str, record: Record, running: Mapping[str, Any]) -> None:
         if not running.get("pair"):
             super()._announce(queue, record, running)
             return
         new, other = record.nodes
+        if record.verdict != PASSED:
+            self._tell(*self._blame(queue, new, other, record))
         try:
-            if record.verdict != PASSED:
-                self._tell(*self._blame(queue, new, other, record))
             self._slurm.unreserve(PAIR + queue)
         except SlurmError as error:
             # It ends by itself.
@@ -187,7 +180,8 @@ class ClusterQueues(Queues):
             return subject, f"{record.text}. Nothing is done about it."
         text = _AWKWARD.sub(" ", f"with {other}: {record.text}")[:140]
         self._slurm.comment(new, f"trainshed: failed nccl_pair [monitor] {text}")
-        self._slurm.reserve(RESERVATION + new, (new,), new=True)
+        if new not in self._cluster.kept()[1]:
+            self._slurm.reserve(RESERVATION + new, (new,), new=True)
         command = f"scontrol delete reservationname={RESERVATION}{new}"
         return subject, (
             f"{record.text}. {new} is new and is held; to have it replaced, drain it; to use it "

@@ -21,6 +21,7 @@ from assets.node.keeper.slurm import SlurmError
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 ONE, OTHER = "train-st-p5en-1", "train-st-p5en-2"
 GATED = "ReservationName=trainshed-gate-train StartTime=x Nodes=train-st-p5en-[1-2] Users=root"
+FORGOTTEN = "slurm_load_jobs error: Invalid job id specified"
 DOCUMENT: dict[str, Any] = {
     "cluster": "kait",
     "region": "us-east-2",
@@ -56,6 +57,8 @@ class World:
                 for name, state in self.states.items()
             )
         if "show job" in said:
+            if self.exit_code.startswith("slurm_load_jobs error"):
+                raise SlurmError(self.exit_code)
             return self.exit_code
         if "show reservation" in said:
             return "\n".join(self.reservations)

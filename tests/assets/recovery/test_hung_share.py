@@ -146,11 +146,10 @@ def test_a_gate_is_not_submitted_twice_while_its_words_cannot_be_read(tmp_path: 
 def test_a_gate_whose_folder_does_not_answer_is_not_submitted(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.reservations = [GATED]
-    pipe = hang(tmp_path / "shared/gate/expect-train.json")
+    pipe = hang(tmp_path / "shared/gate/expect-train.json.new")
     world.store.patience.seconds = 0.01
     assert world.look() == []
     answer(world.store.patience, pipe)
-    pipe.unlink()
     assert [ran.split()[0] for ran in world.look()] == ["sbatch"]
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from assets.node.keeper.recovery.gate import FAILED, PASSED, Record
-from tests.assets.recovery.test_cluster_gate import NOW, ONE, OTHER, World
+from assets.node.keeper.slurm import SlurmError
+from tests.assets.recovery.test_cluster_gate import FORGOTTEN, NOW, ONE, OTHER, World
 
 RESERVED = f"reservationname=trainshed-pair-train nodes={OTHER},{ONE} users=root flags=MAINT"
 COMPLETED = "JobState=COMPLETED Reason=None ExitCode=0:0"
@@ -107,6 +109,37 @@ def test_one_that_is_slow_is_held_and_told_and_not_tried_again(world: World) -> 
     world.addresses[OTHER] = "10.0.0.33"
     world.look()
     assert scripts(world)
+
+
+@pytest.mark.parametrize("refused", [" comment=", "create reservationname=trainshed-mend-"])
+def test_one_that_is_slow_is_held_once_slurm_answers_again(world: World, refused: str) -> None:
+    slurm, refusing = world.cluster._run, True
+
+    def run(command: Sequence[str], text: str) -> str:
+        said = " ".join(command)
+        if refusing and refused in said:
+            raise SlurmError("Unable to contact slurm controller")
+        return slurm(command, text)
+
+    world.cluster._run = run
+    ends(world, "fail", "212.5 GB/s", LOST)
+    assert world.told == []
+    world.exit_code = FORGOTTEN
+    refusing = False
+    did = world.look()
+    assert any(f"nodename={OTHER} comment=trainshed: failed nccl_pair" in ran for ran in did)
+    assert any(f"reservationname=trainshed-mend-{OTHER}" in ran for ran in did)
+    assert world.told == [f"Queue train: the all-reduce of {OTHER} with {ONE} failed"]
+    assert [event.action for event in world.store.history()] == ["pair"]
+    assert not world.store.running("train").exists()
+
+
+def test_one_that_is_held_already_is_told_all_the_same(world: World) -> None:
+    world.look()
+    world.reservations = [f"ReservationName=trainshed-mend-{OTHER} Nodes={OTHER} Users=root"]
+    did = ends(world, "fail", "212.5 GB/s", LOST)
+    assert not [ran for ran in did if "create reservationname=trainshed-mend" in ran]
+    assert world.told == [f"Queue train: the all-reduce of {OTHER} with {ONE} failed"]
 
 
 def test_an_all_reduce_that_could_not_be_made_holds_nobody(world: World) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -14,6 +13,7 @@ from ..slurm import SlurmError
 from ..view import Node, instance_of
 from .act import Tell
 from .gate import (
+    FAILED,
     OPENED,
     Adopt,
     Open,
@@ -55,6 +55,7 @@ class Queues:
 
     def __init__(self, slurm: Slurm, store: Store, tell: Tell, say: Callable[..., None]) -> None:
         self._slurm, self._store, self._tell, self._say = slurm, store, tell, say
+        self._drained: frozenset[str] = frozenset()
 
     def round(
         self, document: Document, nodes: Mapping[str, Node], now: datetime
@@ -69,6 +70,7 @@ class Queues:
         Raises:
             SlurmError: Slurm does not answer.
         """
+        self._drained = frozenset(name for name, node in nodes.items() if node.drained)
         reserved = self._slurm.reservations()
         seen = {
             name: self._seen(
@@ -122,12 +124,12 @@ class Queues:
         reserved: Mapping[str, tuple[str, ...]],
         now: datetime,
     ) -> QueueState:
-        unread = self._finish(queue.name, now)
+        unfinished = self._finish(queue.name, now)
         return replace(
             self._nodes_of(queue, nodes, now),
             reserved=reserved.get(reservation(queue.name)),
             record=self._record(queue.name),
-            job=self._slurm.gate_job(queue.name) or unread,
+            job=self._slurm.gate_job(queue.name) or unfinished,
             again=self._store.asked(queue.name).exists(),
         )
 
@@ -150,8 +152,11 @@ class Queues:
         return self._store.record(queue)
 
     def _to_comment(self, nodes: Sequence[str]) -> Sequence[str]:
-        """Return the nodes whose comment may say how their gate ended."""
-        return nodes
+        """Return the nodes whose comment may say how their gate ended.
+
+        That of a drained one is its checks' alone: by it the node is released.
+        """
+        return [node for node in nodes if node not in self._drained]
 
     def _one(self, state: QueueState, step: Step, gate: Gate, now: datetime) -> None:
         name = reservation(step.queue)
@@ -168,17 +173,29 @@ class Queues:
             self._run(state, step, gate)
 
     def _run(self, state: QueueState, step: Run, gate: Gate) -> None:
-        folder = (self._store.shared or Path("/var/log/slurm")) / "gate"
-        # Before the job: one that could not be noted would be submitted again and again.
-        self._store.patience.call(lambda: folder.mkdir(parents=True, exist_ok=True))
-        self._store.running(step.queue).parent.mkdir(parents=True, exist_ok=True)
-        job = self._slurm.submit_gate(step, str(folder), self._inside(state, step), gate)
-        self._store.asked(step.queue).unlink(missing_ok=True)
-        running = {"job": job, "nodes": list(step.nodes), "folder": str(folder)}
+        self._store.prepare_gate(self._files(step))
+        self._submit(state, step, gate)
+
+    def _submit(self, state: QueueState, step: Run, gate: Gate) -> None:
+        folder = str(self._store.gate_folder)
+        running: dict[str, Any] = {"nodes": list(step.nodes), "folder": folder}
         where = self._addresses(step.nodes)
         running |= {"addresses": list(where)} if where else {}
+        running |= {"before": str(state.record.at)} if state.record else {}
         running |= self._noted(step)
-        self._store.running(step.queue).write_text(json.dumps(running) + "\n")
+        # Before the job: one that could not be noted would be submitted again and again.
+        self._store.note(step.queue, running)
+        try:
+            job = self._slurm.submit_gate(step, folder, self._inside(state, step), gate)
+        except SlurmError:
+            self._store.running(step.queue).unlink(missing_ok=True)
+            raise
+        self._store.note(step.queue, {**running, "job": job})
+        self._store.asked(step.queue).unlink(missing_ok=True)
+
+    def _files(self, step: Run) -> Mapping[str, str]:
+        """Return what a gate reads beside what nodes have, by name."""
+        return {}
 
     def _inside(self, state: QueueState, step: Run) -> str:
         """Return the reservation in which a gate runs; empty for none."""
@@ -189,34 +206,52 @@ class Queues:
         return {}
 
     def _finish(self, queue: str, now: datetime) -> str:
-        """Judge a gate whose job is over; return a job whose words cannot be read yet."""
-        path = self._store.running(queue)
-        try:
-            running = json.loads(path.read_text())
-            job, nodes, folder = str(running["job"]), tuple(running["nodes"]), running["folder"]
-        except (OSError, ValueError, KeyError, TypeError):
+        """Judge a gate whose job is over; return a job that is, and cannot be judged yet."""
+        running = self._store.noted(queue)
+        if not running:
             return ""
-        code = self._slurm.exit_code(job)
-        if code is None:
-            return ""
+        job = str(running["job"])
         try:
-            words = self._store.patience.call(lambda: _last_words(Path(folder), job))
-        except OSError as error:
+            if "code" not in running:
+                running["code"] = self._slurm.exit_code(job)
+                if running["code"] is None:
+                    return ""
+                # Slurm forgets a job after five minutes (MinJobAge); its words may come later.
+                self._store.note(queue, running)
+            self._judge(queue, running, now)
+        except (SlurmError, OSError) as error:
             self._say("cannot look", subject=f"{queue}: gate {job}", reason=str(error))
             return job
-        record = judge(code, words, nodes, now, job)
-        record = replace(record, addresses=tuple(running.get("addresses", ())))
-        self._keep(queue, record, running)
-        path.unlink(missing_ok=True)
-        self._announce(queue, record, running)
         return ""
 
-    def _keep(self, queue: str, record: Record, running: Mapping[str, Any]) -> None:
-        """Keep how a gate ended."""
+    def _judge(self, queue: str, running: Mapping[str, Any], now: datetime) -> None:
+        """Judge a gate whose exit code is known; what fails is done in the next round."""
+        job, folder = running["job"], Path(running["folder"])
+        words = self._store.patience.call(lambda: _last_words(folder, job))
+        record = judge(running["code"], words, tuple(running["nodes"]), now, job)
+        record = replace(record, addresses=tuple(running.get("addresses", ())))
+        if not running.get("kept"):
+            record = self._keep(queue, record, running)
+            self._store.note(queue, {**running, "kept": True})
+        self._announce(queue, record, running)
+        self._store.running(queue).unlink(missing_ok=True)
+
+    def _keep(self, queue: str, record: Record, running: Mapping[str, Any]) -> Record:
+        """Keep how a gate ended, and return that."""
+        now = self._store.record(queue)
+        opened = now and now.verdict == OPENED and str(now.at) != running.get("before")
+        if now and opened and record.verdict == FAILED:
+            # Who has let users in since it was submitted has the last word.
+            record = replace(now, text=f"{now.text}; then the gate: {record.text}")
         self._store.keep(queue, record)
+        return record
 
     def _announce(self, queue: str, record: Record, running: Mapping[str, Any]) -> None:
-        """Say how a gate ended, on its nodes and to people."""
+        """Say how a gate ended, on its nodes and to people.
+
+        Raises:
+            SlurmError: It is to be said again.
+        """
         for node in self._to_comment(record.nodes):
             # A node may be gone meanwhile; the record has them all.
             text = f"trainshed: passed; gate {record.verdict} {record.at:%F %R}"
@@ -224,9 +259,10 @@ class Queues:
                 self._slurm.comment(node, text)
             except SlurmError as error:
                 self._say("did not succeed", subject=node, reason=str(error))
-        remedy = "" if record.verdict == "passed" else f" Users are kept out. {REMEDY}"
+        ended = FAILED if record.verdict == OPENED else record.verdict
+        remedy = f" Users are kept out. {REMEDY}" if record.verdict == FAILED else ""
         self._tell(
-            f"Queue {queue}: the all-reduce over {len(record.nodes)} nodes {record.verdict}",
+            f"Queue {queue}: the all-reduce over {len(running['nodes'])} nodes {ended}",
             f"{record.text}.{remedy}",
         )
 

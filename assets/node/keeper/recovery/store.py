@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from ..document import time
 from .decide import Event
@@ -81,7 +82,7 @@ class Store:
         }
         _write(self._state / f"gate-{queue}.json", [json.dumps(values)])
         if self.shared is not None:
-            path = self.shared / "gate" / f"{record.at:%Y%m%dT%H%M%S}-{queue}.json"
+            path = self.gate_folder / f"{record.at:%Y%m%dT%H%M%S}-{queue}.json"
             self._write_shared(path, [json.dumps(values, indent=1)])
 
     def asked(self, queue: str) -> Path:
@@ -91,6 +92,41 @@ class Store:
     def running(self, queue: str) -> Path:
         """Return the file that has a running gate's job and nodes."""
         return self._state / f"running-{queue}.json"
+
+    def noted(self, queue: str) -> dict[str, Any]:
+        """Return how far a gate has come: nothing where there is none, or its job is unknown."""
+        try:
+            values = json.loads(self.running(queue).read_text())
+            return values if values["job"] and values["nodes"] and values["folder"] else {}
+        except (OSError, ValueError, KeyError, TypeError):
+            return {}
+
+    def note(self, queue: str, values: Mapping[str, Any]) -> None:
+        """Note how far a gate has come."""
+        _write(self.running(queue), [json.dumps(dict(values))])
+
+    @property
+    def gate_folder(self) -> Path:
+        """Folder of what gates read and write."""
+        return (self.shared or Path("/var/log/slurm")) / "gate"
+
+    def prepare_gate(self, files: Mapping[str, str]) -> None:
+        """Make the folder of the gates, and write what they read there.
+
+        Args:
+            files: Texts by name.
+
+        Raises:
+            OSError: It does not take them, or does not answer.
+        """
+        folder = self.gate_folder
+
+        def make() -> None:
+            folder.mkdir(parents=True, exist_ok=True)
+            for name, text in files.items():
+                _write(folder / name, text.splitlines())
+
+        self.patience.call(make)
 
     def report(self, name: str, lines: Iterable[str]) -> Path:
         """Write a report for AWS Support; beside the history where people cannot be reached."""
@@ -114,7 +150,7 @@ class Store:
 
 def _lines(path: Path) -> list[str]:
     try:
-        return path.read_text().splitlines()
+        return path.read_text(errors="replace").splitlines()
     except OSError:
         return []
 
