@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -45,6 +45,24 @@ def check_present(**arguments: object) -> None:
         raise ValueError(
             f"{' and '.join(missing)} {be} None, and none is made in {whose} place; pass {use}"
         )
+
+
+def check_all_present(**arguments: object) -> None:
+    """Refuse None for a list or a mapping, and for anything in one.
+
+    Args:
+        arguments: What was given, by the names of the arguments. A text is none of the two, and
+            refused elsewhere.
+
+    Raises:
+        ValueError: One is None, or has one; the message names it.
+    """
+    check_present(**arguments)
+    for name, values in arguments.items():
+        if isinstance(values, Mapping):
+            check_present(**{f"{name}[{key!r}]": value for key, value in values.items()})
+        elif isinstance(values, Iterable) and not isinstance(values, str):
+            check_present(**{f"{name}[{key}]": value for key, value in enumerate(values)})
 
 
 def check_records(name: str, values: Mapping[str, object], record: type[Record]) -> None:

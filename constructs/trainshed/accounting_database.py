@@ -13,7 +13,7 @@ from constructs import Construct
 
 from . import facts
 from ._acknowledge import acknowledge
-from ._given import check_record
+from ._given import check_all_present, check_present, check_record
 from .config import AccountingDatabase, Institution, NewDatabase
 from .config.accounting import MADE_USER
 from .network import TrainingNetwork
@@ -63,7 +63,7 @@ class SlurmAccountingDatabase(Construct):
         removal_policy: What becomes of it all when it is deleted or replaced. Default: it is kept.
 
     Raises:
-        ValueError: There are fewer than two subnets.
+        ValueError: There are fewer than two subnets, or what it stands on is None.
 
     Example::
 
@@ -95,6 +95,8 @@ class SlurmAccountingDatabase(Construct):
         super().__init__(scope, id)
         given = database or NewDatabase()
         check_record("database", given, NewDatabase)
+        check_present(vpc=vpc)
+        check_all_present(subnets=subnets)
         if len(subnets) < 2:
             raise ValueError(
                 f"subnets has {len(subnets)}; RDS takes subnets in two zones or more: give another"
@@ -122,6 +124,7 @@ class SlurmAccountingDatabase(Construct):
             given: A record whose other values are kept.
         """
         record = given or AccountingDatabase(create=NewDatabase())
+        check_record("given", record, AccountingDatabase)
         return record.made(
             host=self.host,
             password_secret_arn=self.secret.secret_arn,
@@ -280,6 +283,8 @@ def accounting_of(
     scope: Construct, id: str, institution: Institution, *, network: TrainingNetwork
 ) -> SlurmAccountingDatabase | None:
     """Make the accounting database that an institution's file asks for; None where it does not."""
+    check_record("institution", institution, Institution)
+    check_present(network=network)
     given = institution.fleet.accounting
     if given is None or given.create is None:
         return None

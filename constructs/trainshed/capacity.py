@@ -11,6 +11,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from . import facts
+from ._given import check_present
 from .config.capacity import Capacity, CapacityBlock, TargetedReservation
 
 Platform = Literal["Linux/UNIX", "Red Hat Enterprise Linux"]
@@ -67,6 +68,7 @@ class CapacityReservation(Construct):
         platform: Platform = "Linux/UNIX",
     ) -> None:
         super().__init__(scope, id)
+        check_present(instance_type=instance_type, nodes=nodes)
         if isinstance(instance_type, str):
             instance_type = facts.instance_type(instance_type)
         if Token.is_unresolved(nodes):
@@ -132,6 +134,7 @@ class CapacityReservation(Construct):
         Raises:
             ValueError: The capacity does not ask for a reservation.
         """
+        check_present(capacity=capacity)
         if isinstance(capacity, CapacityBlock):
             raise ValueError(
                 "a Capacity Block cannot be made by a stack: buy it in the EC2 console or with "
@@ -174,6 +177,7 @@ class CapacityReservation(Construct):
             zone: Its zone. Default: not known, and not compared.
             placement_group: Cluster placement group that it was made in. Default: none.
         """
+        check_present(reservation_id=reservation_id)
         return ImportedCapacityReservation(
             scope,
             id,

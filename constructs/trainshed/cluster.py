@@ -89,7 +89,7 @@ class TrainingCluster(Construct):
     ) -> None:
         super().__init__(scope, id)
         check_record("fleet", fleet, Fleet)
-        check_present(network=network, storage=storage)
+        check_present(network=network, storage=storage, known_types=known_types)
         check_vpc(network.vpc, storage.vpc)
         refuse(fleet_faults(fleet, zone=network.zone, types=known_types))
         for name, queue in fleet.queues.items():
@@ -97,8 +97,7 @@ class TrainingCluster(Construct):
                 Annotations.of(self).add_warning_v2(
                     f"trainshed:capacity:{name}", f"queue {name}: {warning}"
                 )
-        self.network = network
-        self.storage = storage
+        self.network, self.storage = network, storage
         self.reservations = {
             name: self._reservation(
                 name, known_types[queue.instance_type], queue.capacity.create, fleet.image.os
@@ -196,6 +195,7 @@ def _backend(fleet: Fleet) -> type[ParallelClusterFleet] | type[SlurmFleet]:
 
 def network_of(scope: Construct, id: str, institution: Institution) -> TrainingNetwork:
     """Make, or import, the network that an institution's file describes."""
+    check_record("institution", institution, Institution)
     network = institution.network
     addresses = addresses_needed(institution.fleet, institution.known_types)
     match network.source:
@@ -217,6 +217,8 @@ def storage_of(
     scope: Construct, id: str, institution: Institution, *, network: TrainingNetwork
 ) -> LustreStorage:
     """Make, or import, the file system that an institution's file describes."""
+    check_record("institution", institution, Institution)
+    check_present(network=network)
     storage = institution.storage
     bucket = _bucket_of(scope, f"{id}Bucket", storage)
     match storage.source:
@@ -263,9 +265,8 @@ def _bucket_of(scope: Construct, id: str, storage: Storage) -> s3.IBucket | None
 
 def has_bucket(storage: Storage) -> bool:
     """Tell whether the storage of an institution has a bucket of its own, made or existing."""
-    return storage.bucket.existing is not None or any(
-        link.bucket is None for link in storage.links.values()
-    )
+    links = storage.links.values()
+    return storage.bucket.existing is not None or any(link.bucket is None for link in links)
 
 
 def _policy_of_client_rules(institution: Institution) -> RemovalPolicy:
@@ -280,7 +281,6 @@ def _policy_of_client_rules(institution: Institution) -> RemovalPolicy:
 def _existing_network(
     scope: Construct, id: str, existing: ExistingVpc, zone: facts.Zone, addresses: int
 ) -> TrainingNetwork:
-    zone_name = zone.value if isinstance(zone, facts.ZoneName) else None
     efa_group, egress_group = (
         ec2.SecurityGroup.from_security_group_id(scope, f"{id}{name}SecurityGroup", given)
         if given
@@ -294,7 +294,7 @@ def _existing_network(
         scope,
         f"{id}ComputeSubnet",
         subnet_id=existing.compute_subnet_id,
-        availability_zone=zone_name,
+        availability_zone=zone.value if isinstance(zone, facts.ZoneName) else None,
         ipv4_cidr_block=existing.compute_subnet_cidr,
     )
     Annotations.of(subnet).acknowledge_warning(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct, IConstruct
 
+from .._given import check_all_present
 from .._stacks import stack_facts
 from ..config.alerts import EMAIL, PAGE, address_faults
 from ..config.texts import Form
@@ -56,6 +57,7 @@ def check_operators(operators: Sequence[str]) -> None:
     Raises:
         ValueError: One is no address, or is listed twice.
     """
+    check_all_present(operators=operators)
     if isinstance(operators, str):
         raise ValueError("operators is a text; use a list of addresses, even of one")
     for index, address in enumerate(operators):
@@ -90,6 +92,7 @@ def check_publishers(publishers: Sequence[str], known: Sequence[str]) -> None:
     Raises:
         ValueError: One is unknown, or there is none.
     """
+    check_all_present(publishers=publishers)
     wanted = [publishers] if isinstance(publishers, str) else list(publishers)
     unknown = sorted(set(wanted) - set(known))
     if unknown or isinstance(publishers, str) or not wanted:

@@ -9,6 +9,7 @@ from aws_cdk import aws_budgets as budgets
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from .._given import check_all_present, check_present
 from ._given import check_email
 
 # AWS Budgets, CreateNotification and Subscriber, read 2026-11-29: ten notifications a budget, and
@@ -54,6 +55,10 @@ class InstitutionBudget(Construct):
         forecast_percent: Sequence[float] = (100,),
     ) -> None:
         super().__init__(scope, id)
+        check_present(topic=topic)
+        check_all_present(
+            emails=emails, actual_percent=actual_percent, forecast_percent=forecast_percent
+        )
         _check(institution, usd_per_month, emails, (*actual_percent, *forecast_percent))
         listeners = [
             budgets.CfnBudget.SubscriberProperty(subscription_type="SNS", address=topic.topic_arn),

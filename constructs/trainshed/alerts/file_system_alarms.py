@@ -10,6 +10,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from .. import facts
+from .._given import check_present
 from ..config.lustre_rules import deployment
 from ..config.storage import ExistingLustre, Lustre
 from .alarms import ABOVE, BELOW, UNKNOWN, AlarmSpec
@@ -68,6 +69,7 @@ class ProvisionedLimits:
         Args:
             source: ``storage.lustre`` or ``storage.existing``.
         """
+        check_present(source=source)
         tier, iops = source.throughput_mb_s_per_tib, source.metadata_iops
         if isinstance(source, Lustre):
             if not facts.lustre.is_persistent(deployment(source)):

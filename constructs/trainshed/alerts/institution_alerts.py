@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Literal, cast
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
+from .._given import check_present, check_record
 from .._names import construct_words
 from ..config.capacity import CapacityBlock, TargetedReservation
+from ..config.institution import Institution
 from .budget import InstitutionBudget
 from .file_system_alarms import ProvisionedLimits
 from .slack import SlackAlerts
@@ -16,7 +18,6 @@ from .slack import SlackAlerts
 if TYPE_CHECKING:
     from ..cluster import TrainingCluster
     from ..config.alerts import Alerts
-    from ..config.institution import Institution
     from ..fleets import SlurmFleet
 
 
@@ -39,6 +40,8 @@ def alerts_of(
         cluster: What is watched.
         nat_gateway_id: The NAT gateway of its network. None: none is watched.
     """
+    check_record("institution", institution, Institution)
+    check_present(settings=settings, cluster=cluster)
     alerts = SlackAlerts(
         scope,
         id,

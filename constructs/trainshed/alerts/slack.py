@@ -16,7 +16,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
-from .._given import check_record
+from .._given import check_all_present, check_present, check_record
 from ..config.alerts import AlertRoutes
 from . import _given, notifier_alarms
 from .alarms import AlarmContext, AlarmSpec
@@ -94,6 +94,7 @@ class SlackAlerts(Watches):
         super().__init__(scope, id)
         _given.check_secret(secret)
         _given.check_operators(operators)
+        check_all_present(publishers=publishers)
         _given.check_texts(
             institution=institution, runbook_url=runbook_url, dashboard_url=dashboard_url
         )
@@ -141,6 +142,7 @@ class SlackAlerts(Watches):
             alarm: Any alarm; an ``AlarmNote`` as its description gives it a severity.
             no_data: Tell also when it lacks data.
         """
+        check_present(alarm=alarm)
         action = actions.SnsAction(self.topic)
         alarm.add_alarm_action(action)
         alarm.add_ok_action(action)
@@ -154,6 +156,7 @@ class SlackAlerts(Watches):
             spec: What it watches, and what to do when it is raised.
             prefix: Begins its construct id where several of a kind are watched.
         """
+        check_present(spec=spec)
         alarm = spec.alarm(self, self.context, prefix=prefix)
         self.notify(alarm)
         return alarm
@@ -162,6 +165,7 @@ class SlackAlerts(Watches):
         self, specs: Sequence[AlarmSpec], *, prefix: str = ""
     ) -> Mapping[str, cloudwatch.Alarm]:
         """Make several alarms; return them by the names of their specs."""
+        check_all_present(specs=specs)
         return {spec.name: self.add_alarm(spec, prefix=prefix) for spec in specs}
 
     def add_events(
@@ -175,6 +179,7 @@ class SlackAlerts(Watches):
             detail_type: Detail types, in every spelling that may arrive.
             detail: Pattern of the detail; names with a dash as ``**{"instance-id": [...]}``.
         """
+        check_all_present(source=source, detail_type=detail_type)
         rule = events.Rule(
             self,
             id,

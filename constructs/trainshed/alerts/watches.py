@@ -15,6 +15,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from .._given import check_all_present, check_present
 from ..facts.capacity_blocks import INTERRUPTION_TYPES
 from . import capacity_alarms, file_system_alarms, fleet_alarms, recovery_alarms
 from ._given import check_here
@@ -75,6 +76,8 @@ class Watches(Construct):
             ValueError: Its space is to be watched, and its size is not known; or it is in a stack
                 of another Region.
         """
+        check_present(storage=storage)
+        check_all_present(directions=directions)
         check_here(self, "storage", storage)
         for spec in file_system_alarms.of(storage, directions, limits, space=space):
             self.add_alarm(spec, prefix=prefix)
@@ -100,6 +103,8 @@ class Watches(Construct):
             ValueError: No alarm reads one of ``head_metrics``; or the fleet is in a stack of
                 another Region.
         """
+        check_present(fleet=fleet)
+        check_all_present(agents=agents, head_metrics=head_metrics)
         check_here(self, "fleet", fleet)
         specs = [
             *fleet_alarms.of_head_node(fleet),
@@ -144,6 +149,7 @@ class Watches(Construct):
         Raises:
             ValueError: The capacity has no reservation id.
         """
+        check_present(capacity=capacity)
         reservation_id = capacity.reservation_id
         if not reservation_id:
             raise ValueError("capacity has no reservation_id; pass what was made for it")
@@ -182,12 +188,14 @@ class Watches(Construct):
             group_name: Name of the group.
             prefix: Begins the construct ids where several pools are watched.
         """
+        check_present(group_name=group_name)
         self.add_alarm(fleet_alarms.of_login_pool(group_name), prefix=prefix)
         # Not "Group": the queue x-login has XLoginGroup.
         self.watch_group(f"{prefix}LoginNodes", group_name)
 
     def watch_group(self, id: str, group_name: str) -> None:
         """Tell of instances that an Auto Scaling group could not launch or end."""
+        check_present(group_name=group_name)
         self.add_events(
             id,
             source=["aws.autoscaling"],
@@ -197,6 +205,7 @@ class Watches(Construct):
 
     def watch_stack(self, id: str, stack_id: str) -> None:
         """Tell when a CloudFormation stack fails or rolls back."""
+        check_present(stack_id=stack_id)
         self.add_events(
             id,
             source=["aws.cloudformation"],
@@ -209,6 +218,7 @@ class Watches(Construct):
 
     def watch_function(self, function: lambda_.IFunction, *, prefix: str) -> None:
         """Watch a Lambda function, such as one behind a custom resource: does it fail."""
+        check_present(function=function)
         self.add_alarm(
             AlarmSpec(
                 name="FunctionErrors",
@@ -226,6 +236,7 @@ class Watches(Construct):
 
     def watch_nat_gateway(self, nat_gateway_id: str, *, prefix: str = "") -> None:
         """Watch a NAT gateway: does it run out of ports."""
+        check_present(nat_gateway_id=nat_gateway_id)
         self.add_alarm(
             AlarmSpec(
                 name="NatPortsExhausted",

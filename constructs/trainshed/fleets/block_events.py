@@ -18,6 +18,7 @@ from constructs import Construct
 
 from .._acknowledge import acknowledge
 from .._assets import asset
+from .._given import check_all_present, check_present, check_record
 from .._stacks import stack_facts
 from ..config.capacity import CapacityBlock
 from ..config.fleet import Fleet
@@ -66,6 +67,8 @@ class BlockEvents(Construct):
         log_retention_days: int,
     ) -> None:
         super().__init__(scope, id)
+        check_present(head=head)
+        check_all_present(block_ids=block_ids)
         stack_facts(self, scope)
         self.parameters = {
             block: ssm.StringParameter(
@@ -179,6 +182,8 @@ def block_events_of(
         cluster_name: Name of the cluster.
         head: Policy of its head node.
     """
+    check_record("fleet", fleet, Fleet)
+    check_present(head=head)
     capacities = (queue.capacity for queue in fleet.queues.values())
     ids = {each.reservation_id for each in capacities if isinstance(each, CapacityBlock)}
     if not ids:

@@ -12,6 +12,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from .. import facts
+from .._given import check_all_present
 from .._stacks import stack_facts
 from ..config.capacity import CapacityBlock
 from ..config.faults import refuse
@@ -125,6 +126,7 @@ class ParallelClusterFleet(Construct):
         super().__init__(scope, id)
         self._stack = stack_facts(self, scope)
         check_fleet(cluster_name, fleet, known_types)
+        check_all_present(slurm_settings=slurm_settings, head_scripts=head_scripts)
         check_standing(self, cluster_name, network=network, storage=storage)
         for number, warning in enumerate(policy_warnings(fleet, known_types), start=1):
             Annotations.of(self).add_warning_v2(f"trainshed:policy:{number}", warning)

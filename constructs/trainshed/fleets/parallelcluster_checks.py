@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .. import facts
-from .._given import check_record, check_value
+from .._given import check_present, check_record, check_value
 from ..config.backend_rules import backend_faults
 from ..config.faults import refuse
 from ..config.fleet import Fleet
@@ -24,6 +24,7 @@ def check_fleet(
         ValueError: ``cluster_name`` is a token, or ``fleet`` is no record of this backend.
     """
     check_record("fleet", fleet, Fleet)
+    check_present(known_types=known_types)
     if is_token(cluster_name):
         raise ValueError(
             "cluster_name is known only at deploy time, and names of roles and permissions are "

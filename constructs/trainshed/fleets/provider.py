@@ -9,6 +9,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from .._given import check_all_present
 from .._stacks import stack_facts
 from ..facts.parallelcluster import VERSION
 from .provider_acknowledgments import OF_OWN_FUNCTION
@@ -81,6 +82,12 @@ class ParallelClusterProvider(WaitingProvider):
             reasons=OF_OWN_FUNCTION,
             timeout=timeout,
             log_retention_days=log_retention_days,
+        )
+        check_all_present(
+            attachable_policy_arns=attachable_policy_arns,
+            script_bucket_arns=script_bucket_arns,
+            script_arns=script_arns,
+            secret_arns=secret_arns,
         )
         here = stack_facts(self)
         rights = Scope(

@@ -6,6 +6,7 @@ from aws_cdk import Duration
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from .._given import check_present
 from .provider_acknowledgments import OF_EVERY_FUNCTION
 from .slurm_rights import Place, is_complete_rights, on_event_rights
 from .waiting_provider import WaitingProvider
@@ -32,6 +33,7 @@ class SlurmFleetProvider(WaitingProvider):
         timeout: Duration | None = None,
         log_retention_days: int = 180,
     ) -> None:
+        check_present(place=place)
         super().__init__(
             scope,
             id,

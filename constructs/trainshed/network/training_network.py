@@ -9,6 +9,7 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, DependencyGroup, IDependable
 
 from .. import facts
+from .._given import check_present
 from .._stacks import stack_facts
 from ..records import is_stand_in
 from ..subnets import check_new_vpc
@@ -197,8 +198,8 @@ class TrainingNetwork(Construct):
     ) -> TrainingNetwork:
         """Take the network that a ``TrainingNetwork`` of another stack made, as it is.
 
-        Nothing is checked, added or warned of: the other one did that. For any other network, give
-        its parts to the constructor.
+        Nothing is checked but that all is given, and nothing added or warned of: the other one did
+        that. For any other network, give its parts to the constructor.
 
         Args:
             scope: Where it belongs.
@@ -209,7 +210,18 @@ class TrainingNetwork(Construct):
             compute_subnet: Its private subnet of nodes and file system.
             efa_security_group: Its group with all traffic to and from itself.
             egress_security_group: Its group with the way out.
+
+        Raises:
+            ValueError: One of them is None.
         """
+        check_present(
+            zone=zone,
+            internet=internet,
+            vpc=vpc,
+            compute_subnet=compute_subnet,
+            efa_security_group=efa_security_group,
+            egress_security_group=egress_security_group,
+        )
         network = _MadeElsewhere(scope, id)
         network.internet, network.zone = internet, zone
         network.vpc, network.compute_subnet = vpc, compute_subnet

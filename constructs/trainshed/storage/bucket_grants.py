@@ -5,6 +5,8 @@ from __future__ import annotations
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 
+from .._given import check_present
+
 _READ = ("s3:GetObject", "s3:GetObjectVersion")
 _WRITE = (
     "s3:AbortMultipartUpload",
@@ -19,12 +21,14 @@ _LIST_UPLOADS = "s3:ListBucketMultipartUploads"
 
 def read(bucket: s3.IBucket, grantee: iam.IGrantable, prefix: str = "") -> iam.Grant:
     """Let somebody list and read the objects below a prefix."""
+    check_present(grantee=grantee)
     grant = _objects(bucket, grantee, prefix, _READ).combine(_list(bucket, grantee, prefix))
     return _with_key(grant, bucket, grantee, "kms:Decrypt")
 
 
 def read_write(bucket: s3.IBucket, grantee: iam.IGrantable, prefix: str = "") -> iam.Grant:
     """Let somebody list, read, write and delete the objects below a prefix."""
+    check_present(grantee=grantee)
     grant = _objects(bucket, grantee, prefix, (*_READ, *_WRITE)).combine(
         _list(bucket, grantee, prefix)
     )

@@ -9,6 +9,7 @@ from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_s3 as s3
 from constructs import Construct, IValidation
 
+from .._given import check_all_present
 from .._stacks import stack_facts
 from ..config.storage import S3Link
 from ..facts.lustre import AssociationEvent
@@ -54,6 +55,7 @@ class LustreLinks(Construct):
         link_buckets: Mapping[str, s3.IBucket],
     ) -> None:
         super().__init__(scope, id)
+        check_all_present(links=links, link_buckets=link_buckets)
         unused = sorted(set(link_buckets) - {link.bucket for link in links.values()})
         if unused:
             raise ValueError(

@@ -112,7 +112,7 @@ class LustreStorage(LustreMetrics, Construct):
         super().__init__(scope, id)
         check_record("lustre", lustre, Lustre)
         check_present(vpc=vpc, subnet=subnet, client_security_group=client_security_group)
-        check_given(mount_dir, links, lustre)
+        check_given(mount_dir, links, link_buckets, lustre)
         check_dns(vpc)
         self.security_group = security_group or lustre_security_group(self, vpc, removal_policy)
         self.efa, self._removal_policy_of_rules = lustre.efa, removal_policy
@@ -199,7 +199,7 @@ class LustreStorage(LustreMetrics, Construct):
             security_group=security_group,
         )
         storage = _ExistingLustre(scope, id)
-        check_given(mount_dir, links, None)
+        check_given(mount_dir, links, link_buckets, None)
         storage.file_system_id = file_system_id
         storage.dns_name = dns_name
         storage.mount_name = mount_name
