@@ -67,7 +67,7 @@ class YamlSource:
         text = _text_of(path)
         loader = _PlainLoader(text)
         try:
-            node = loader.get_single_node()
+            node = _only_document(loader, path)
             source = cls(path, None, {(): 1})
             source.data = source._value(node, ()) if node else None
         except yaml.MarkedYAMLError as error:
@@ -172,13 +172,23 @@ class YamlSource:
         return text
 
 
+def _only_document(loader: Any, path: Path) -> yaml.Node | None:
+    """Return the one document that says anything: after a last ``---`` there may be nothing."""
+    found: yaml.Node | None = None
+    while loader.check_node():
+        node = loader.get_node()
+        if node.start_mark.index == node.end_mark.index:
+            continue
+        if found is not None:
+            raise YamlError(
+                f"{path}:{node.start_mark.line + 1}: two documents, and the second begins here, "
+                "after a '---'; one file has one institution: put the second into a file of its own"
+            )
+        found = node
+    return found
+
+
 def _in_words(error: yaml.MarkedYAMLError) -> str:
-    # As libyaml and PyYAML's own composer both say it.
-    if error.problem == "but found another document":
-        return (
-            "two documents, the second from this '---' on; one file has one institution: put the "
-            "second into a file of its own"
-        )
     return (
         f"not YAML: {error.problem or error.context}; "
         "mind the indentation and put special characters in quotes"

@@ -107,8 +107,8 @@ def test_all_faults_are_told_at_once_in_the_order_of_their_lines(tmp_path: Path)
         ),
         (
             f"# one\n---\n{GOOD}# two\n--- # of another\n{GOOD}",
-            "18: two documents, the second from this '---' on; one file has one institution: "
-            "put the second into a file of its own",
+            "19: two documents, and the second begins here, after a '---'; one file has one "
+            "institution: put the second into a file of its own",
         ),
         (
             "name: a\nregion: \0\n",
@@ -121,6 +121,31 @@ def test_what_is_no_institution_is_refused_in_one_line(
     tmp_path: Path, text: str, expected: str
 ) -> None:
     assert faults(tmp_path, text) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "---\n"),
+        ("", "...\n"),
+        ("", "---\n# the end\n...\n"),
+        ("", "...\n---\n"),
+        ("%YAML 1.2\n---\n", "--- # the end"),
+        ("# one\n---\n---\n", "---\n---\n"),
+    ],
+)
+def test_a_document_of_nothing_beside_the_institution_is_none(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    path = tmp_path / "uni.yaml"
+    path.write_text(f"{before}{GOOD}{after}")
+    assert load(path).name == "uni"
+
+
+@pytest.mark.parametrize("second", ["~", "null", "''", "!!str", "[]"])
+def test_a_second_document_that_says_little_is_one(tmp_path: Path, second: str) -> None:
+    (found,) = faults(tmp_path, f"{GOOD}--- {second}\n")
+    assert "two documents, and the second begins here" in found
 
 
 @pytest.mark.parametrize(
