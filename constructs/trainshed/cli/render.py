@@ -124,5 +124,11 @@ def _written_before(folder: Path) -> set[str]:
     except FileNotFoundError:
         return set()
     inside = folder.resolve()
-    files = [name for name in names if (inside / name).is_file()]
-    return {name for name in files if inside in (inside / name).resolve().parents}
+    return {name for name in names if _is_file_in(inside, name)}
+
+
+def _is_file_in(folder: Path, name: str) -> bool:
+    try:
+        return (folder / name).is_file() and folder in (folder / name).resolve().parents
+    except OSError:  # longer than any name, so that no rendering wrote it
+        return False

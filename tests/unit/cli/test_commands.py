@@ -101,7 +101,7 @@ def test_half_an_option_is_refused(given: str, capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize("listed", ["a\0b", "loop/x", "folder", "file/x"])
+@pytest.mark.parametrize("listed", ["a\0b", "loop/x", "folder", "file/x", "x" * 300])
 def test_a_list_of_rendered_files_that_is_none_keeps_nothing_from_being_rendered(
     tmp_path: Path, listed: str
 ) -> None:
