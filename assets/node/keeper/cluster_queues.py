@@ -25,7 +25,8 @@ from .recovery.store import Store
 from .slurm import SlurmError
 from .view import Node
 
-_STATIC = re.compile(r"(?P<queue>[a-z0-9-]+)-st-[a-z0-9-]+-\d+")
+# A queue may have -st- in its own name: the last of them says what a node is (parse_nodename).
+_STATIC = re.compile(r"(?P<queue>[a-z0-9-]+)-st-(?!.*-(?:st|dy)-)[a-z0-9-]+-\d+")
 # What scontrol does not show whole.
 _AWKWARD = re.compile(r"[\"'\\=\s]+")
 # A node with one of them may have no job now.

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import time
+from argparse import Namespace
+
 import pytest
 
+from assets.node.health.checks import cli
 from assets.node.health.checks.hold import hold
 from assets.node.health.checks.probe import Said
 from assets.node.health.checks.results import Result
@@ -104,9 +108,40 @@ def test_a_node_that_cannot_be_reserved_is_drained(results: list[Result], joinin
     assert told(probe)[-1].startswith(f"scontrol update nodename={NODE} state=drain reason=health:")
 
 
-def test_a_node_that_starts_for_a_job_is_drained_and_not_held() -> None:
+@pytest.mark.parametrize(
+    ("level", "joining", "tries"),
+    [("fast", True, 6), ("basic", False, 6), ("fast", False, 1)],
+    ids=["joins", "checks of minutes", "checks of each minute"],
+)
+def test_a_node_is_held_once_slurm_answers_where_nobody_checks_it_soon_again(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    level: str,
+    joining: bool,
+    tries: int,
+) -> None:
+    probe, waited = slurm(), list[float]()
+    refused = Said(1, "", "Unable to contact slurm controller")
+    answers = probe._commands
+    probe._commands = dict.fromkeys(("scontrol update", "scontrol --oneliner show"), refused)
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        if len(waited) == tries - 1:
+            probe._commands = answers
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    options = Namespace(hold=True, joining=joining, level=level, node_name=NODE)
+    cli._drain(probe, [LOST], options)
+    assert len(waited) == tries - 1
+    assert any("scontrol create" in ran for ran in told(probe)) is (tries > 1)
+    assert capsys.readouterr().err.count("is not drained") == max(1, tries - 1)
+
+
+@pytest.mark.parametrize("name", ["train-dy-p5en-1", "a-st-b-dy-p5en-1"])
+def test_a_node_that_starts_for_a_job_is_drained_and_not_held(name: str) -> None:
     probe = slurm()
-    assert hold(probe, "train-dy-p5en-1", [BROKE], joining=True) == ""
-    assert hold(probe, "train-dy-p5en-1", [LOST])
+    assert hold(probe, name, [BROKE], joining=True) == ""
+    assert hold(probe, name, [LOST])
     (drained,) = told(probe)
     assert "state=drain" in drained

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import time
 from pathlib import Path
+from subprocess import Popen
+from typing import Any
 
 import pytest
 
@@ -31,6 +35,53 @@ def test_a_command_that_does_not_end_is_left_after_its_time(script: str) -> None
     assert said.code is None and said.err == "bash did not end in 0.2 s"
     # Far from the ten minutes that the command would have taken; a busy machine is no fault.
     assert time.monotonic() - begun < 30
+
+
+def test_a_process_that_cannot_be_killed_is_left_behind_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One each minute would be thousands before the job on the node is over."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*given: Any, **more: Any) -> subprocess.Popen[str]:
+        process = Popen(*given, **more)
+        started.append(process)
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    monkeypatch.setattr(os, "killpg", lambda pid, number: None)
+    probe, command = Probe(tmp_path), ("sleep", "600")
+    try:
+        assert probe.run(*command, seconds=0.1).err == "sleep did not end in 0.1 s"
+        status = tmp_path / "proc" / str(started[0].pid) / "status"
+        status.parent.mkdir(parents=True)
+        status.write_text("Name:\tsleep\nSigPnd:\t0000000000000100\nShdPnd:\t0000000000000000\n")
+        for _ in range(3):
+            said = Probe(tmp_path).run(*command, seconds=0.1)
+            assert said == Said(None, "", "sleep of an earlier check does not end")
+        assert len(started) == 1
+        # The server is back: the signal has been taken.
+        status.unlink()
+        assert probe.run(*command, seconds=0.1).err == "sleep did not end in 0.1 s"
+        assert len(started) == 2
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.parametrize("status", ["", "SigPnd:\t0000000000000000\nShdPnd:\t0000000000004000\n"])
+def test_another_process_of_that_number_stops_no_check(tmp_path: Path, status: str) -> None:
+    probe = Probe(tmp_path)
+    probe._note_left(("true",), 7)
+    (tmp_path / "proc" / "7").mkdir(parents=True)
+    (tmp_path / "proc" / "7" / "status").write_text(status)
+    assert probe.run("true", seconds=60).code == 0
+
+
+def test_a_command_that_ended_is_not_noted(tmp_path: Path) -> None:
+    Probe(tmp_path).run("sleep", "600", seconds=0.1)
+    assert not (tmp_path / "run").exists()
 
 
 def test_files_are_read_below_the_root(tmp_path: Path) -> None:

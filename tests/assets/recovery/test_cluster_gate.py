@@ -96,6 +96,8 @@ def away(world: World) -> None:
         ("a-b-st-p5en-12", "a-b"),
         ("a-st-b-st-p5en-12", "a-st-b"),
         ("train-dy-p5en-1", ""),
+        ("a-st-b-dy-p5en-1", ""),
+        ("a-dy-b-st-p5en-1", "a-dy-b"),
         ("train-0123456789abcdef0", ""),
     ],
 )

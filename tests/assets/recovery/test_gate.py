@@ -139,8 +139,8 @@ def test_records_survive_a_restart_and_a_torn_line(tmp_path: Path) -> None:
     assert store.record("train") is None and store.history() == ()
     store.keep("train", record())
     store.add(Event(NOW, "train-a", "reboot", "x"))
-    with (tmp_path / "state" / "history.jsonl").open("a") as file:
-        file.write('{"at": "2026')
+    with (tmp_path / "state" / "history.jsonl").open("ab") as file:
+        file.write(b'{"at": "2026\xff')
     again = Store(tmp_path / "state", tmp_path / "shared")
     assert again.record("train") == record()
     assert again.history() == (Event(NOW, "train-a", "reboot", "x"),)

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from assets.node import node_gate
-from assets.node.health.checks import hold
+from assets.node.health.checks import held, hold
+from assets.node.health.checks.held import verdict
+from assets.node.health.checks.results import Result
 from assets.node.keeper import mending
 from assets.node.keeper.recovery import words
-from assets.node.node_gate import verdict
 
 SCONTROL = """\
 #!/bin/bash
@@ -33,9 +34,14 @@ import os, pathlib, sys
 work = pathlib.Path(os.environ["WORK"])
 with (work / "checks").open("a") as calls:
     calls.write(" ".join(sys.argv[1:]) + "\\n")
-print((work / "says").read_text())
-sys.exit(1 if "fail" in (work / "says").read_text() else 0)
+said = (work / "says").read_text()
+print(said)
+sys.exit(1 if "fail" in said else 2 if "could not be made" in said else 0)
 """
+
+
+GOOD = Result("ecc", "ok", "monitor", "fine")
+BROKE = Result("clock", "warn", "monitor", "the check could not be made: ValueError('soft')")
 
 
 class Machine:
@@ -49,9 +55,10 @@ class Machine:
         for name, text in programs.items():
             (work / "bin" / name).write_text(text)
             (work / "bin" / name).chmod(0o755)
+        shutil.copytree(Path(held.__file__).parent, work / "health" / "checks")
         (work / "health" / "health_check.py").write_text(CHECKS)
         shutil.copy(Path(node_gate.__file__), work)
-        (work / "says").write_text('{"check": "ecc", "verdict": "ok", "severity": "monitor"}')
+        (work / "says").write_text(GOOD.line())
         self.becomes("IDLE+DRAIN", words.HELD, "")
 
     def becomes(self, state: str, reason: str, comment: str) -> None:
@@ -153,26 +160,39 @@ def test_a_node_in_use_or_of_a_person_is_left_alone(
 
 
 def test_the_words_are_those_of_the_head_node() -> None:
-    assert node_gate.WAITS == words.WAITS
-    assert (node_gate.HELD, node_gate.RESET) == (words.HELD, words.RESET)
-    assert node_gate.REBOOT == words.REBOOT
-    assert f"{words.FAILED}{words.NOT_RESET} [reboot] " == node_gate.NOT_RESET
-    assert verdict(0, "") == words.PASSED
+    assert held.WAITS == words.WAITS
+    assert (held.HELD, held.RESET) == (words.HELD, words.RESET)
+    assert held.REBOOT == words.REBOOT
+    assert f"{words.FAILED}{words.NOT_RESET} [reboot] " == held.NOT_RESET
+    assert verdict([GOOD]) == held.PASSED == words.PASSED
 
 
 def test_the_worst_of_several_faults_decides() -> None:
-    lines = [
-        {"check": check, "verdict": "fail", "severity": severity, "evidence": "x"}
-        for check, severity in (("efa", "reboot"), ("nvme", "isolate"), ("ecc", "reset"))
-    ]
-    said = "\n".join([*map(json.dumps, lines), "not JSON"])
-    assert verdict(1, said) == "trainshed: failed nvme [isolate] x"
+    faults = (("efa", "reboot"), ("nvme", "isolate"), ("ecc", "reset"))
+    found = [Result(check, "fail", severity, "x") for check, severity in faults]
+    assert verdict([*found, BROKE]) == "trainshed: failed nvme [isolate] x"
 
 
-def test_checks_that_could_not_be_made_release_nobody() -> None:
-    text = verdict(2, "health_check: /etc/trainshed/expect.json is not there")
-    found = words.fault(text)
+@pytest.mark.parametrize(
+    ("said", "evidence"),
+    [
+        (f"{GOOD.line()}\n{BROKE.line()}", "clock: ValueError( soft )"),
+        ("health_check: no expect.json", "code 0: health_check: no expect.json"),
+        ("", "code 0:"),
+        (f"{GOOD.line()}\n[1]", "code 0: { check : ecc "),
+        (GOOD.line().replace("monitor", "terrible"), "code 0: { check : ecc "),
+    ],
+    ids=["a check broke", "no document", "nothing", "half", "an unknown severity"],
+)
+def test_checks_without_a_verdict_release_nobody(
+    machine: Machine, said: str, evidence: str
+) -> None:
+    (machine.work / "says").write_text(said)
+    machine.round()
+    [comment] = machine.lines("comments")
+    found = words.fault(comment.removeprefix("comment="))
     assert found is not None and (found.check, found.severity) == ("checks", "monitor")
+    assert found.evidence.startswith(f"could not be made: {evidence}")
 
 
 RESET_ORDER = "trainshed: reset now: ecc [reset] GPU 3"
@@ -215,8 +235,8 @@ def test_an_order_without_the_reservation_is_an_old_one(machine: Machine) -> Non
 
 def test_the_orders_of_head_and_node_are_the_same_words() -> None:
     for order, reason in (
-        (node_gate.RESET_ORDER, words.RESET),
-        (node_gate.REBOOT_ORDER, words.REBOOT),
+        (held.RESET_ORDER, words.RESET),
+        (held.REBOOT_ORDER, words.REBOOT),
     ):
         assert order == words.OURS + reason.removeprefix("health: ")
-    assert node_gate.MEND == mending.RESERVATION == hold.RESERVATION
+    assert held.MEND == mending.RESERVATION == hold.RESERVATION

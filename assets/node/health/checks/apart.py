@@ -9,8 +9,10 @@ from pathlib import Path
 from .probe import Probe
 from .results import MONITOR, UNMADE, WARN, Result, exit_code
 
-_PROGRAM = Path(__file__).resolve().parents[1] / "health_check.py"
-# No job waits for a node that joins. The checks of minutes have as long in node_gate.py.
+_FILE = Path(__file__).resolve().parents[1] / "health_check.py"
+PROGRAM = (sys.executable, "-S", "-E", str(_FILE))
+"""Runs the checks."""
+# No job waits for a node that joins or is held.
 _SECONDS = {"fast": 120.0, "basic": 2400.0, "deep": 14400.0}
 _LAST_WORDS = 100
 
@@ -23,8 +25,7 @@ def run(probe: Probe, level: str, arguments: Sequence[str]) -> list[Result]:
         level: Its level.
         arguments: The others, without what takes the node out of use.
     """
-    program = (sys.executable, "-S", "-E", str(_PROGRAM), level, "--json")
-    said = probe.run(*program, *arguments, seconds=_SECONDS[level])
+    said = probe.run(*PROGRAM, level, "--json", *arguments, seconds=_SECONDS[level])
     sys.stderr.write(said.err)
     read = [Result.of_line(line) for line in said.out.splitlines()]
     results = [result for result in read if result is not None]

@@ -25,6 +25,9 @@ LEVELS: dict[str, dict[str, Callable[[Node], Result]]] = {
 }
 """Checks by level and name."""
 
+# Fast checks are made again each minute. What others found is lost with a slurmctld that restarts.
+_TRIES, _SECONDS_BETWEEN = 6, 15.0
+
 STATE = Path("/run/trainshed/health")
 """What runs remember of each other; gone after a reboot, as the kernel log is."""
 
@@ -74,13 +77,18 @@ def _say(results: list[Result], options: argparse.Namespace) -> None:
 
 def _drain(probe: Probe, results: list[Result], options: argparse.Namespace) -> None:
     take = hold if options.hold else drain
-    try:
-        why = take(probe, options.node_name, results, joining=options.joining)
-    except DrainError as error:
-        print(f"health_check: {error}", file=sys.stderr)
+    again = options.joining or options.level != "fast"
+    for left in reversed(range(_TRIES if again else 1)):
+        try:
+            why = take(probe, options.node_name, results, joining=options.joining)
+        except DrainError as error:
+            print(f"health_check: {error}", file=sys.stderr)
+            if left:
+                time.sleep(_SECONDS_BETWEEN)
+            continue
+        if why:
+            print(f"health_check: out of use: {why}", file=sys.stderr)
         return
-    if why:
-        print(f"health_check: out of use: {why}", file=sys.stderr)
 
 
 def _publish(node: Node, state: Path) -> None:

@@ -11,11 +11,13 @@ from collections.abc import Sequence
 
 from .drain import PREFIX, drain, out_of_use, reason
 from .probe import Probe
-from .results import FAIL, MONITOR, UNMADE, Result, failed, unmade
+from .results import Result, failed, unmade, without_verdict
 
 RESERVATION = "trainshed-mend-"
 """Begins the name of a held node's reservation."""
 
+# A queue may have -st- in its own name: the last of them says what a node is (parse_nodename).
+_STATIC = re.compile(r"[a-z0-9-]+-st-(?!.*-(?:st|dy)-)[a-z0-9-]+-\d+")
 _SECONDS = 10.0
 
 
@@ -36,10 +38,10 @@ def hold(probe: Probe, node_name: str, results: Sequence[Result], *, joining: bo
     Raises:
         DrainError: Slurm took the node out of use in neither way.
     """
-    if "-st-" not in node_name:
+    if not _STATIC.fullmatch(node_name):
         return drain(probe, node_name, results, joining=joining)
     if joining and not failed(results):
-        results = [_without_verdict(result) for result in unmade(results)[:1]]
+        results = [without_verdict(result) for result in unmade(results)[:1]]
     if not failed(results) or out_of_use(probe, node_name, joining=joining):
         return ""
     name = RESERVATION + node_name
@@ -56,9 +58,3 @@ def hold(probe: Probe, node_name: str, results: Sequence[Result], *, joining: bo
         if probe.run(*command, seconds=_SECONDS).code != 0:
             return drain(probe, node_name, results, joining=joining)
     return why
-
-
-def _without_verdict(result: Result) -> Result:
-    what = result.evidence.removeprefix(UNMADE)
-    what = what if result.check == "checks" else f"{result.check}: {what}"
-    return Result("checks", FAIL, MONITOR, f"could not be made: {what}")

@@ -124,5 +124,12 @@ def unmade(results: Iterable[Result]) -> list[Result]:
     return [result for result in results if result.evidence.startswith(UNMADE)]
 
 
+def without_verdict(result: Result) -> Result:
+    """Return the fault of a node that is not used without a verdict, of a check that broke."""
+    what = result.evidence.removeprefix(UNMADE)
+    what = what if result.check == "checks" else f"{result.check}: {what}"
+    return Result("checks", FAIL, MONITOR, f"could not be made: {what}")
+
+
 def _badness(finding: Finding) -> tuple[int, int]:
     return VERDICTS.index(finding.verdict), SEVERITIES.index(finding.severity)
