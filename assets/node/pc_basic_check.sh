@@ -7,7 +7,7 @@
 set -euo pipefail
 
 HERE=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
-readonly HERE EXPECT=${TRAINSHED_EXPECT:-/etc/trainshed/expect.json} SECONDS_AT_MOST=2700
+readonly HERE EXPECT=${TRAINSHED_EXPECT:-/etc/trainshed/expect.json} SECONDS_AT_MOST=2800
 PATH="/opt/trainshed/bin:$PATH:/opt/slurm/bin"
 
 main() {
@@ -43,17 +43,31 @@ reserve() {
 }
 
 check() {
-  local reservation=$1 node=$2 code=0 said
-  local -a joining=(${3:+--joining})
+  local reservation=$1 node=$2 joining=$3 code=0 said
   # shellcheck disable=SC2064 # the reservation of now
   trap "scontrol delete reservationname=$reservation || true" EXIT
   said=$(timeout --kill-after=5 "$SECONDS_AT_MOST" python3 -S -E "$HERE/health/health_check.py" basic \
-    --expect "$EXPECT" --json --hold "${joining[@]}" --node-name "$node" 2>&1) || code=$?
+    --expect "$EXPECT" --json --hold ${joining:+--joining} --node-name "$node" 2>&1) || code=$?
   if ((code == 0)); then
     tell info "$node passed the checks of minutes"
   else
     tell err "checks of minutes on $node ended with $code: $(grep -v '"verdict": "ok"' <<<"$said")"
+    # Who says what a check found holds the node as well.
+    if [[ $joining ]] && ! grep -q '"verdict": ' <<<"$said"; then
+      hold_without_a_word "$node" "code $code: $(tail -c 100 <<<"$said")"
+    fi
   fi
+}
+
+# The program was killed, say, or Python is broken: as hold.py does where a check could not be made. A node
+# that is not static would be replaced by one that is as broken.
+hold_without_a_word() {
+  local node=$1 text
+  [[ $node =~ .*-(st|dy)-[a-z0-9-]+-[0-9]+$ && ${BASH_REMATCH[1]} == st ]] || return 0
+  text=$(tr -s '=[:space:]' ' ' <<<"could not be made: $2")
+  scontrol update nodename="$node" comment="trainshed: failed checks [monitor] $text"
+  scontrol create reservationname="trainshed-mend-$node" nodes="$node" users=root \
+    starttime=now duration=UNLIMITED flags=MAINT,IGNORE_JOBS >/dev/null
 }
 
 tell() {

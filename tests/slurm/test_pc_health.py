@@ -192,6 +192,29 @@ def test_a_joining_node_whose_checks_of_minutes_cannot_be_made_is_held(fleet: Fl
     expect.write_text(whole)
 
 
+# Killed, as by the kernel for memory; and a Python that cannot run.
+@pytest.mark.parametrize("end", ["kill -KILL $$", "echo broken >&2; exit 1"], ids=["137", "1"])
+def test_a_joining_node_whose_checks_die_without_a_word_is_held(fleet: Fleet, end: str) -> None:
+    node = fleet.nodes[NODES[2]]
+    node.command(
+        "python3",
+        f'#!/bin/bash\ncase $* in *health_check*) {end} ;; esac; exec /usr/bin/python3 "$@"',
+    )
+    said = node.join(fleet.expect)
+    assert "the checks of minutes are not made" not in said
+    assert f"ReservationName=trainshed-check-{node.name} " in fleet.reservations()
+    assert node.unit("trainshed-basic-check.service").returncode == 0
+    comment = fleet.comment(node)
+    assert comment.startswith("trainshed: failed checks [monitor] could not be made: code 1")
+    assert f"ReservationName=trainshed-mend-{node.name} " in fleet.reservations()
+    assert "trainshed-check" not in fleet.reservations()
+    # A node in use is not held for that.
+    fleet.release(node)
+    assert node.unit("trainshed-basic-check.service").returncode == 0
+    assert fleet.reservations() == "No reservations in the system"
+    (node.place / "bin" / "python3").unlink()
+
+
 def test_the_minutely_check_holds_under_the_name_that_parallelcluster_wrote(fleet: Fleet) -> None:
     node = fleet.nodes[NODES[1]]
     node.machine.run("hostname", "ip-10-77-0-12")
