@@ -116,21 +116,22 @@ class Assembly:
     @cached_property
     def violations(self) -> frozenset[tuple[str, str, str]]:
         """What validation plugins such as cdk-nag found: construct path, rule, description."""
-        report = self.folder / "validation-report.json"
-        if not report.exists():
-            return frozenset()
-        with reading(report):
-            return frozenset(
-                # The CDK does not know the construct of every resource.
-                (
-                    construct.get("constructPath") or "",
-                    violation["ruleName"],
-                    violation["description"],
-                )
-                for plugin in read_object(report).get("pluginReports") or []
-                for violation in plugin.get("violations") or []
-                for construct in violation.get("violatingConstructs") or []
-            )
+        # Many institutions are synthesised in shares, each with a report of its own.
+        folders = {self.folder, *(folder for folder, _ in artifacts_of(self.folder))}
+        return frozenset(found for folder in folders for found in _violations(folder))
+
+
+def _violations(folder: Path) -> Iterator[tuple[str, str, str]]:
+    report = folder / "validation-report.json"
+    if not report.exists():
+        return
+    with reading(report):
+        for plugin in read_object(report).get("pluginReports") or []:
+            for violation in plugin.get("violations") or []:
+                rule, description = violation["ruleName"], violation["description"]
+                for construct in violation.get("violatingConstructs") or []:
+                    # The CDK does not know the construct of every resource.
+                    yield construct.get("constructPath") or "", rule, description
 
 
 def read(folder: Path) -> Assembly:

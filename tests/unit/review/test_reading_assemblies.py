@@ -209,15 +209,44 @@ RESOURCE_ALONE = {
 }
 
 
+def test_what_cdk_nag_finds_in_a_share_of_many_institutions_is_seen(tmp_path: Path) -> None:
+    construct = {"constructPath": "Stack/Topic"}
+    finding = {"ruleName": "R1", "description": "a rule", "violatingConstructs": [construct]}
+    report = {"pluginReports": [{"violations": [finding]}]}
+    folders = []
+    for name, found in (("a", None), ("b", report)):
+        folder = tmp_path / name
+        write(folder / "assembly-1", {"Stack": {"Resources": TOPIC}}, report=found)
+        share = {"type": "cdk:cloud-assembly", "properties": {"directoryName": "assembly-1"}}
+        (folder / "manifest.json").write_text(json.dumps({"artifacts": {"assembly-1": share}}))
+        folders.append(folder)
+    (rule,) = review(*folders).rules
+    assert (rule.is_new, rule.is_acknowledged, rule.place, rule.rule) == (
+        *(True, False),
+        *("Stack/Topic", "R1"),
+    )
+
+
 def test_a_rendered_file_that_is_no_text_is_shown_all_the_same(tmp_path: Path) -> None:
     folder = write(tmp_path, {"Stack": {"Resources": TOPIC}}, rendered={"a.conf": "x"})
     (folder / "rendered" / "kait" / "b.bin").write_bytes(b"\xff")
     assert read(folder).rendered("kait") == {"a.conf": "x", "b.bin": "\N{REPLACEMENT CHARACTER}"}
 
 
+@pytest.mark.parametrize(
+    "written", [{"Ref": "X"}, "{", "[]", 5, {"Fn::Join": ["", "{}"]}, {"Fn::Join": ["", ["{"]]}]
+)
+def test_a_configuration_that_is_none_is_told_in_a_line(tmp_path: Path, written: object) -> None:
+    made = {"Type": "Custom::TrainshedParallelCluster"}
+    odd = {**made, "Properties": {"ClusterConfiguration": written}}
+    with pytest.raises(ValueError, match=r"^ClusterConfiguration of a cluster is .*; run cdk syn"):
+        compared(tmp_path, {"Resources": {"C": made}}, {"Resources": {"C": odd}})
+
+
 def test_parts_that_cloudformation_would_refuse_break_nothing(tmp_path: Path) -> None:
     odd = {
         "Null": {"Type": "AWS::SNS::Topic", "Properties": None},
+        "Words": {"Type": "AWS::SNS::Topic", "Properties": "x"},
         "Typeless": {"Properties": {}},
         "Text": "x",
         "Policy": {
@@ -225,9 +254,11 @@ def test_parts_that_cloudformation_would_refuse_break_nothing(tmp_path: Path) ->
             "Properties": {"PolicyDocument": {"Statement": ["x", None]}},
         },
         "Join": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": {"Fn::Join": "x"}}},
+        "Sub": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": {"Fn::Sub": []}}},
+        "GetAtt": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": {"Fn::GetAtt": {}}}},
         "Unset": {"Type": "AWS::S3::Bucket", "DeletionPolicy": {"Ref": "X"}},
     }
     found = compared(tmp_path, {"Resources": TOPIC}, {"Resources": odd, "Parameters": None})
     assert {each.logical_id for each in found.resources} == {
-        *("Null", "Policy", "Join", "Unset", "Other")
+        *("Null", "Words", "Policy", "Join", "Sub", "GetAtt", "Unset", "Other")
     }
