@@ -34,10 +34,10 @@ def clusters(comparison: Comparison) -> Iterator[tuple[str, Config, Config]]:
             before = comparison.base[name].resources.get(id)
             if before is not None and after["Type"] == before["Type"] == CLUSTER:
                 yield (
-                    text(after["Properties"].get("ClusterName")),
-                    configuration(before["Properties"].get(CONFIGURATION)),
+                    text(properties_of(after).get("ClusterName")),
+                    configuration(properties_of(before).get(CONFIGURATION)),
                     configuration(
-                        after["Properties"].get(CONFIGURATION),
+                        properties_of(after).get(CONFIGURATION),
                         partial(comparison.becomes_new, name),
                     ),
                 )
@@ -46,8 +46,8 @@ def clusters(comparison: Comparison) -> Iterator[tuple[str, Config, Config]]:
 def configurations(stacks: Mapping[str, Any]) -> dict[str, Config]:
     """Return the configuration of each cluster that the stacks make, by the cluster's name."""
     return {
-        text(resource["Properties"].get("ClusterName")): configuration(
-            resource["Properties"].get(CONFIGURATION)
+        text(properties_of(resource).get("ClusterName")): configuration(
+            properties_of(resource).get(CONFIGURATION)
         )
         for stack in stacks.values()
         for resource in stack.resources.values()
@@ -55,9 +55,25 @@ def configurations(stacks: Mapping[str, Any]) -> dict[str, Config]:
     }
 
 
+def properties_of(resource: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the properties of a resource; none where the template gives it none."""
+    found: Mapping[str, Any] = resource.get("Properties", {})
+    return found
+
+
 def configuration(value: Any, becomes_new: Callable[[str], bool] = lambda id: False) -> Config:
-    """Return a configuration that a template holds as JSON text, with names for references."""
-    parts = value["Fn::Join"][1] if isinstance(value, Mapping) else [value or "{}"]
+    """Return a configuration that a template holds as JSON text, with names for references.
+
+    Raises:
+        ValueError: It is not the text of one.
+    """
+    parts: list[Any] = [value or "{}"]
+    if isinstance(value, Mapping):
+        match value:
+            case {"Fn::Join": [_, [*joined]]}:
+                parts = joined
+            case _:
+                parts = []
     written = ""
     inside = False
     for part in parts:
@@ -68,7 +84,15 @@ def configuration(value: Any, becomes_new: Callable[[str], bool] = lambda id: Fa
         else:
             name = _name(part, becomes_new)
             written += name if inside else json.dumps(name)
-    read: Config = json.loads(written)
+    try:
+        read = json.loads(written)
+    except ValueError:
+        read = None
+    if not isinstance(read, dict):
+        raise ValueError(
+            f"{CONFIGURATION} of a cluster is {text(value)}, which is not the text that trainshed "
+            "writes; run cdk synth again"
+        )
     return read
 
 

@@ -210,7 +210,7 @@ def _findings(
     yield from resource_findings(changes)
     for change in changes:
         if change.resource_type == CLUSTER and change.before and change.after:
-            sides = (change.before["Properties"], change.after["Properties"])
+            sides = (cluster.properties_of(change.before), cluster.properties_of(change.after))
             yield from cluster.property_findings(*sides, change.place)
     for _, before, after in cluster.clusters(comparison):
         yield from cluster.cluster_findings(before, after)

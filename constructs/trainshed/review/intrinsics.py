@@ -45,7 +45,10 @@ def _resource(resource: Mapping[str, Any], known: _Known) -> dict[str, Any] | No
     found = {
         key: part if key in _UNCHANGED else known.value(part)
         for key, part in resource.items()
-        if key != "Condition" and part is not None
+        if key != "Condition"
+        and part is not None
+        # A text is none, whatever it says.
+        and (key != "Properties" or isinstance(part, Mapping))
     }
     if "Condition" in resource:
         truth = known.is_true(resource["Condition"], with_defaults=True)

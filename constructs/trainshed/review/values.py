@@ -52,12 +52,14 @@ def readable(value: Any) -> Any:
             case "Fn::GetAtt":
                 parts = argument if isinstance(argument, list) else [argument]
                 return f"${{{'.'.join(map(str, parts))}}}"
-            case "Fn::Join":
+            case "Fn::Join" if isinstance(argument, list) and len(argument) == 2:
                 separator, parts = argument
                 if isinstance(parts, list):
                     return str(separator).join(str(readable(part)) for part in parts)
-            case "Fn::Sub":
-                return argument if isinstance(argument, str) else argument[0]
+            case "Fn::Sub" if isinstance(argument, str):
+                return argument
+            case "Fn::Sub" if isinstance(argument, list) and argument:
+                return argument[0]
     return {key: readable(item) for key, item in value.items()}
 
 
@@ -71,12 +73,12 @@ def references(value: Any) -> Iterator[str]:
             if key == "Ref":
                 yield str(item)
             elif key == "Fn::GetAtt":
-                yield str(item[0] if isinstance(item, list) else item.partition(".")[0])
+                yield str(item[0] if isinstance(item, list) and item else item).partition(".")[0]
             elif key == "Fn::Sub" and isinstance(item, str):
                 yield from _SUB.findall(item)
             else:
-                if key == "Fn::Sub":
-                    yield from _SUB.findall(item[0])
+                if key == "Fn::Sub" and isinstance(item, list) and item:
+                    yield from _SUB.findall(str(item[0]))
                 yield from references(item)
 
 
