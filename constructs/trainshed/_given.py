@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any
 
@@ -51,8 +51,8 @@ def check_all_present(**arguments: object) -> None:
     """Refuse None for a list or a mapping, and for anything in one.
 
     Args:
-        arguments: What was given, by the names of the arguments. A text is none of the two, and
-            refused elsewhere.
+        arguments: What was given, by the names of the arguments. What can be read once is left as
+            it is, and so is a text.
 
     Raises:
         ValueError: One is None, or has one; the message names it.
@@ -61,7 +61,7 @@ def check_all_present(**arguments: object) -> None:
     for name, values in arguments.items():
         if isinstance(values, Mapping):
             check_present(**{f"{name}[{key!r}]": value for key, value in values.items()})
-        elif isinstance(values, Iterable) and not isinstance(values, str):
+        elif isinstance(values, Collection) and not isinstance(values, str):
             check_present(**{f"{name}[{key}]": value for key, value in enumerate(values)})
 
 

@@ -28,6 +28,7 @@ from trainshed import (
     facts,
     fleets,
 )
+from trainshed._given import check_all_present
 from trainshed.config import (
     AlertRoutes,
     Fleet,
@@ -383,3 +384,9 @@ def test_a_record_of_a_database_that_is_none_is_refused(ground: Ground) -> None:
     with pytest.raises(ValueError) as refused:
         made.record(given)
     assert str(refused.value) == "given is a dict; use trainshed.config.AccountingDatabase(**given)"
+
+
+def test_what_can_be_read_once_is_left_to_the_one_who_needs_it() -> None:
+    given = iter(["a", None])
+    check_all_present(given=given)
+    assert list(given) == ["a", None]
