@@ -137,8 +137,10 @@ def head(slurm_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         made.cluster.head.try_run("/run/lab/service.sh", "slurmctld", seconds=60)
         made.wait_for_end_of("slurmctld")
         made.refused = made.cluster.log().lower()
-        # 26.05 starts on no state that has a name and was never saved. A person calls it with -i.
-        made.cluster.head.run("rm", "/var/lib/slurm/slurmctld/clustername")
+        # 26.05 starts on no state that has a name and was never saved.
+        state = "/var/lib/slurm/slurmctld"
+        said = made.cluster.head.run("/run/node/unsaved_state.sh", state, "kait")
+        assert "begins anew" in said
         made.start_slurmctld()
         yield made
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.waiting import wait_until
 from trainshed.slurm_fleet import names
 
+from .files import CLUSTER
 from .lab import FleetLab, Node
 
 Fleet = tuple[FleetLab, Node, list[Node]]
@@ -48,6 +49,9 @@ def test_slurmctld_is_restarted_under_load_and_loses_no_job(fleet: Fleet) -> Non
     for _ in range(2):
         run("systemctl", "restart", "slurmctld")
         wait_until(lambda: "UP" in run("scontrol", "ping"), "slurmctld", 60, 0.5)
+    before = run("systemctl", "show", "slurmctld", "-p", "ExecStartPre")
+    assert f"unsaved_state.sh {names.STATE_DIR}/slurmctld {CLUSTER} ;" in before
+    assert "code=exited ; status=0" in before
     wait_until(lambda: not run("squeue", "-ah", "-j", job), "the end of the jobs", 300, 1)
     rows = ["sacct", "-XnP", "-j", job, "-o", "State"]
     wait_until(lambda: len(run(*rows).split()) == 40, "forty rows of accounting", 60, 1)
