@@ -8,6 +8,7 @@ set -euo pipefail
 source "$(dirname "$0")/common.sh"
 
 readonly KEPT=/state/slurm APPLIED=/var/lib/trainshed/applied
+readonly NAMES=(slurm.conf gres.conf cgroup.conf)
 
 main() {
   local files=$1 name lost
@@ -16,13 +17,12 @@ main() {
     return
   fi
   lost=$(comm -23 <(partitions "$KEPT") <(partitions "$files") | paste -s -d ,)
-  # Another release of Slurm may not take the files of the one before.
-  if [[ -n $lost ]] && "$(dirname "$0")/dry_run.sh" "$KEPT"; then
+  if [[ -n $lost ]] && taken "$lost" "$files"; then
     echo "slurm_files: partition $lost stays for now; the keeper takes it away when no job runs in it"
     rm -f "$APPLIED"
     files=$KEPT
   fi
-  for name in slurm.conf gres.conf cgroup.conf; do
+  for name in "${NAMES[@]}"; do
     write_file "/etc/slurm/$name" 0644 root <"$files/$name"
   done
   # Nodes without files of their own fetch this one too. A plugin that is named and not there is
@@ -36,9 +36,25 @@ main() {
   echo "slurm_files: /etc/slurm is as deployed"
 }
 
+# Another release of Slurm may not take the files of the one before. Where that cannot be told, the boot
+# ends and is tried again: the partition would go with its jobs.
+taken() {
+  local lost=$1 files=$2 name code=0
+  # Only a person takes one of them away.
+  for name in "${NAMES[@]}"; do
+    [[ -e $KEPT/$name ]] ||
+      fail "partition $lost is kept in $KEPT/slurm.conf, and $KEPT/$name is missing; put it back (cp $files/$name $KEPT/), or take slurm.conf away there if no job runs in $lost, and start trainshed-boot again"
+  done
+  "$(dirname "$0")/dry_run.sh" "$KEPT" || code=$?
+  ((code < 2)) ||
+    fail "partition $lost is kept in $KEPT, and whether this Slurm takes the files there could not be tried, see above"
+  ((code == 0))
+}
+
+# As apply.py's partitions.
 partitions() {
   [[ -e $1/slurm.conf ]] || return 0
-  sed -nE 's/^[[:space:]]*PartitionName=([^[:space:],]+).*/\1/Ip' "$1/slurm.conf" | sort -u
+  sed -nE 's/^[[:space:]]*PartitionName=([^[:space:],]+).*/\1/Ip' "$1/slurm.conf" | { grep -vix default || true; } | sort -u
 }
 
 main "$@"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from . import whole
 from .document import generation
 
 SCRIPTS = Path(__file__).resolve().parents[1]
@@ -173,7 +174,7 @@ class Apply:
             )
             # A reconfigure that was cut off: the files are there, slurmctld has not read them.
             if not same or (places.slurm / ".pending").exists():
-                self._keep_partitions(_partitions(places.slurm) - _partitions(Path(new)))
+                self._keep_partitions(partitions(places.slurm) - partitions(Path(new)))
                 script = str(places.scripts / "reconfigure.sh")
                 self._must("slurm.conf", script, new, str(places.slurm))
         self._keep_files()
@@ -203,12 +204,9 @@ class Apply:
         """Keep what slurmctld has: the boot of another head node looks for partitions there."""
         places = self._places
         try:
-            places.kept.mkdir(parents=True, exist_ok=True)
             for name in _FILES:
                 if (places.slurm / name).exists():
-                    new = places.kept / f".{name}.new"
-                    shutil.copyfile(places.slurm / name, new)
-                    new.replace(places.kept / name)
+                    whole.write(places.kept / name, (places.slurm / name).read_text())
         except OSError as error:
             raise ApplyError(
                 "state-volume",
@@ -226,10 +224,11 @@ class Apply:
             )
 
 
-def _partitions(folder: Path) -> set[str]:
-    """Return the names of the partitions that a slurm.conf has."""
+def partitions(folder: Path) -> set[str]:
+    """Return the names of the partitions that a slurm.conf has, as slurm_files.sh does."""
     try:
         text = (folder / "slurm.conf").read_text()
     except OSError:
         return set()
-    return set(re.findall(r"(?mi)^\s*PartitionName=([^\s,]+)", text)) - {"DEFAULT"}
+    names = re.findall(r"(?mi)^\s*PartitionName=([^\s,]+)", text)
+    return {name for name in names if name.lower() != "default"}
