@@ -1,20 +1,22 @@
 #!/bin/bash
-# usage: set_hostname.sh NAME
+# usage: set_hostname.sh NAME [DNS_NAME]
 #
 # The host name is the node's name in Slurm, and stays over reboots: cloud-init sets its own again
-# otherwise, and Slurm does not know the node then.
+# otherwise, and Slurm does not know the node then. A head node knows its DNS name by itself, too: each
+# command of Slurm looks it up, and hangs for 40 s and more where no resolver answers.
 set -euo pipefail
 # shellcheck source=assets/node/common.sh
 source "$(dirname "$0")/common.sh"
 
 main() {
-  local name=$1
+  local name=$1 dns_name=${2:-}
   write_file /etc/cloud/cloud.cfg.d/99-trainshed-hostname.cfg 0644 root <<<"preserve_hostname: true"
   write_file /etc/hostname 0644 root <<<"$name"
   if [[ $(hostname) != "$name" ]]; then
     hostname "$name"
   fi
   write_hosts_line "$name"
+  [[ -z $dns_name ]] || write_hosts_line "$dns_name"
   echo "set_hostname: $name"
 }
 

@@ -90,7 +90,8 @@ def steps(document: Mapping[str, Any], node: Node) -> list[Step]:
 
 
 def _host(document: Mapping[str, Any], node: Node) -> Iterator[Step]:
-    yield Step("hostname", ("set_hostname.sh", node.name), "see hostnamectl")
+    names = (node.name, document["head"]["host"]) if node.role == "head" else (node.name,)
+    yield Step("hostname", ("set_hostname.sh", *names), "see hostnamectl")
     yield Step("hold", ("hold_kernel.sh",), "see apt-mark showhold")
     lock = document["image"] or {}
     # The driver is not loaded where there is no GPU, and says no version there.

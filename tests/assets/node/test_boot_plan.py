@@ -122,7 +122,8 @@ def test_every_node_that_calls_srun_has_its_plugin() -> None:
 )
 def test_a_node_is_called_by_its_role(node: Node, name: str) -> None:
     assert node.name == name
-    assert command(node, "hostname") == ("set_hostname.sh", name)
+    dns_name = ("head.kait.trainshed.internal",) if node == HEAD else ()
+    assert command(node, "hostname") == ("set_hostname.sh", name, *dns_name)
 
 
 @pytest.mark.parametrize(
