@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from scripts.deploying_role import NAMED
+from tests import examples
 from tests.deploy import account
 from tests.deploy.cdk import Cdk, bootstrap
-from tests.deploy.emulator.process import ACCOUNT, ROOT, Emulator
+from tests.deploy.emulator.process import ACCOUNT, Emulator
 from tests.deploy.head import ReadyHead
 from tests.deploy.remains import Remains, documented
 
@@ -33,14 +34,13 @@ NAMED_TYPES = {
     "SQS::Queue": ("sqs:queue", "arn:aws:sqs:{place}:{name}"),
     "SSM::Parameter": ("ssm:parameter", "arn:aws:ssm:{place}:parameter{name}"),
 }
-EXAMPLES = sorted(path.stem for path in (ROOT / "institutions").glob("*.yaml"))
 
 
 def test_a_second_bootstrap_changes_nothing(emulator: Emulator) -> None:
     assert "(no changes)" in bootstrap(emulator, "us-east-1")
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", examples.NAMES)
 def test_an_example_is_deployed_once_and_leaves_exactly_what_is_retained(
     emulator: Emulator, tmp_path: Path, name: str
 ) -> None:

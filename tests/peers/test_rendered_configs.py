@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests import examples
 from tests.peers.pcluster.rig import Case, validate
 from trainshed import facts
 from trainshed.config import (
@@ -41,7 +42,6 @@ from trainshed.pcluster import (
 
 pytestmark = pytest.mark.slow
 
-INSTITUTIONS = sorted((Path(__file__).parents[2] / "institutions").glob("*.yaml"))
 OSES = ("ubuntu2204", "ubuntu2404", "alinux2023", "rhel8", "rhel9")
 TYPES = (
     "p4d.24xlarge",
@@ -179,7 +179,7 @@ def test_parallelcluster_accepts_every_system_and_type(kind: str) -> None:
     assert refused(cases) == {}
 
 
-@pytest.mark.parametrize("path", INSTITUTIONS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", examples.PATHS, ids=lambda path: path.stem)
 def test_parallelcluster_accepts_every_example(path: Path) -> None:
     institution = load(path)
     fleet = institution.fleet

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="session")
 def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All example institutions, synthesised."""
+    """Every institution of the checkout, synthesised: the examples, and files of your own."""
     folder = tmp_path_factory.mktemp("assembly")
     done = subprocess.run(
         [sys.executable, "app.py"],

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import examples
 from tests.slurm.lab.cluster import (
     COMPUTE,
     P5EN,
@@ -26,7 +27,6 @@ from trainshed.slurm_fleet import cluster_files
 from trainshed.slurm_fleet.shapes import policy_of
 
 ROOT = Path(__file__).parents[2]
-INSTITUTIONS = ROOT / "institutions"
 NODE_SCRIPTS = ROOT / "assets" / "node"
 JOINING = NodeGroup("compute", P5EN, 4)
 MIXED = (JOINING, NodeGroup("cpu", NodeShape(48, 196_608, 1, 24, 2), 8))
@@ -117,7 +117,7 @@ def write_institution(directory: Path, path: Path, version: tuple[int, int]) -> 
             (directory / name).write_text(files[name])
 
 
-@pytest.mark.parametrize("file", sorted(INSTITUTIONS.glob("*.yaml")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", examples.PATHS, ids=lambda file: file.stem)
 def test_slurmctld_takes_the_files_of_every_example_institution(
     slurm_root: Path, tmp_path: Path, file: Path
 ) -> None:

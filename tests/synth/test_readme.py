@@ -8,7 +8,10 @@ from pathlib import Path
 import aws_cdk as cdk
 from aws_cdk import assertions
 
+from stacks.synthesis import make_app
+from tests import examples
 from trainshed.cli.checked import load_checked
+from trainshed.config.account_rules import stack_names
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
 
@@ -19,10 +22,13 @@ def block(language: str) -> str:
     return found[1]
 
 
-def test_the_readme_file_loads(tmp_path: Path) -> None:
-    path = tmp_path / "uni.yaml"
-    path.write_text(block("yaml"))
-    assert load_checked(path).cluster_name == "uni"
+def test_the_readme_file_and_any_other_that_is_no_example_is_synthesised(tmp_path: Path) -> None:
+    """With both security packs. A file of your own needs nothing else: no golden file, no row."""
+    readme = tmp_path / "uni.yaml"
+    readme.write_text(block("yaml"))
+    for path in (readme, *examples.own()):
+        stacks = make_app([load_checked(path)]).synth().stacks
+        assert [stack.stack_name for stack in stacks] == [*stack_names(path.stem)], path
 
 
 def test_the_readme_stack_synthesises() -> None:

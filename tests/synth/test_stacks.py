@@ -15,11 +15,11 @@ from aws_cdk.assertions import Annotations, Match, Template
 from stacks.cluster_stack import ClusterStack
 from stacks.foundation_stack import FoundationStack
 from stacks.synthesis import make_app
+from tests import examples
 from trainshed.cli.checked import load_checked
 from trainshed.config import Institution, load
 
-INSTITUTIONS = sorted((Path(__file__).parents[2] / "institutions").glob("*.yaml"))
-NAMES = [path.stem for path in INSTITUTIONS]
+GOLDEN = Path(__file__).parents[1] / "golden"
 STATEFUL = (
     "AWS::EC2::CapacityReservation",
     "AWS::EC2::SecurityGroup",
@@ -38,7 +38,7 @@ Templates = dict[str, dict[str, Any]]
 
 
 def synthesise(context: dict[str, Any] | None = None) -> Templates:
-    app = make_app([load_checked(path) for path in INSTITUTIONS], context=context)
+    app = make_app([load_checked(path) for path in examples.PATHS], context=context)
     return {stack.stack_name: stack.template for stack in app.synth().stacks}
 
 
@@ -80,7 +80,7 @@ def without_user_data(value: Any) -> Any:
             return value
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", examples.NAMES)
 @pytest.mark.parametrize("kind", ["foundation", "cluster"])
 def test_a_template_changes_only_with_its_golden_file(
     templates: Templates, golden: Callable[[str, object], None], name: str, kind: str
@@ -92,6 +92,14 @@ def test_logical_ids_of_what_holds_data_are_pinned(
     templates: Templates, golden: Callable[[str, object], None]
 ) -> None:
     golden("stateful_ids.json", {name: stateful(template) for name, template in templates.items()})
+
+
+def test_the_golden_templates_are_those_of_the_examples() -> None:
+    """One that is not listed in tests/examples.py would be compared with nothing."""
+    kept = {path.stem for path in (GOLDEN / "templates").glob("*.json")}
+    stacks = {f"{name}-{kind}" for name in examples.NAMES for kind in ("foundation", "cluster")}
+    assert kept == stacks
+    assert json.loads((GOLDEN / "stateful_ids.json").read_text()).keys() == stacks
 
 
 def test_feature_flags_of_new_apps_change_no_logical_id_of_what_holds_data(
@@ -117,7 +125,7 @@ def assert_handed_over(foundation: dict[str, Any], cluster: dict[str, Any]) -> N
     assert read == written
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", examples.NAMES)
 def test_the_cluster_reads_what_the_foundation_writes(templates: Templates, name: str) -> None:
     assert_handed_over(templates[f"{name}-foundation"], templates[f"{name}-cluster"])
 
@@ -148,7 +156,7 @@ CHANGES = {
 
 
 def changed(folder: Path, *edits: tuple[str, str]) -> Institution:
-    text = (INSTITUTIONS[-1].parent / "minimal.yaml").read_text()
+    text = (examples.FOLDER / "minimal.yaml").read_text()
     for old, new in edits:
         assert text.count(old) == 1
         text = text.replace(old, new)
@@ -218,7 +226,7 @@ def tags_of_nodes(template: dict[str, Any]) -> list[set[str]]:
     ]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", examples.NAMES)
 def test_a_budget_counts_the_nodes(templates: Templates, name: str) -> None:
     template = templates[f"{name}-cluster"]
     filters = {
@@ -233,7 +241,7 @@ def test_a_budget_counts_the_nodes(templates: Templates, name: str) -> None:
 
 
 def test_the_examples_bring_no_warning_of_the_cdk() -> None:
-    app = make_app([load_checked(path) for path in INSTITUTIONS], security_packs=False)
+    app = make_app([load_checked(path) for path in examples.PATHS], security_packs=False)
     for stack in app.node.children:
         if isinstance(stack, cdk.Stack):
             warnings = Annotations.from_stack(stack).find_warning("*", Match.any_value())
@@ -241,7 +249,7 @@ def test_the_examples_bring_no_warning_of_the_cdk() -> None:
             assert [text for text in texts if "[ack: trainshed:" not in text] == []
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", examples.NAMES)
 def test_no_export_locks_the_two_stacks_together(templates: Templates, name: str) -> None:
     for kind in ("foundation", "cluster"):
         outputs = templates[f"{name}-{kind}"].get("Outputs", {})
@@ -250,7 +258,7 @@ def test_no_export_locks_the_two_stacks_together(templates: Templates, name: str
 
 
 def test_a_made_database_lets_the_head_node_of_the_bare_fleet_in(tmp_path: Path) -> None:
-    text = (INSTITUTIONS[0].parent / "bare.yaml").read_text()
+    text = (examples.FOLDER / "bare.yaml").read_text()
     old = "  slurm:\n"
     assert text.count(old) == 1
     path = tmp_path / "bare.yaml"

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests import examples
 from trainshed.cli import main
 from trainshed.cli.checked import load_all
 from trainshed.config import ConfigError
@@ -21,7 +22,7 @@ INSTITUTIONS = Path(__file__).parents[3] / "institutions"
 
 
 def test_validate_accepts_every_example(capsys: pytest.CaptureFixture[str]) -> None:
-    files = [str(path) for path in sorted(INSTITUTIONS.glob("*.yaml"))]
+    files = [str(path) for path in examples.PATHS]
     assert main(["validate", *files]) == 0
     assert capsys.readouterr().out.count(" is right\n") == len(files)
 

@@ -11,11 +11,11 @@ import jsonschema
 import pytest
 import yaml
 
+from tests import examples
 from trainshed.config import Institution, json_schema
 from trainshed.records import OnChange, Record
 
 ROOT = Path(__file__).parents[3]
-EXAMPLES = sorted((ROOT / "institutions").glob("*.yaml"))
 
 
 def every_record() -> Iterator[type[Record]]:
@@ -31,7 +31,7 @@ def test_the_committed_schema_is_current() -> None:
     assert committed == json_schema(), "run: make golden"
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", examples.PATHS, ids=lambda path: path.stem)
 def test_examples_satisfy_the_editor_schema(path: Path) -> None:
     data = yaml.safe_load(path.read_text())
     jsonschema.validate(json.loads(json.dumps(data, default=str)), json_schema())
