@@ -4,7 +4,8 @@
 # The daemon runs without network, database and nodes and changes nothing outside its copy, so a
 # live cluster does not notice it. QOS of partitions are left out: without a database none is known,
 # and that they are there is slurm_accounts.py's business. Exit code: 0 it came up without an error or a warning, 1 it
-# complained or did not come up. ROOT_DIR is the root of its programs, by default the host's own.
+# complained or crashed, 2 it could not be tried, which says nothing of the configuration. ROOT_DIR is
+# the root of its programs, by default the host's own.
 set -euo pipefail
 
 # What is told apart from a live daemon's: identity, state, logs and the database.
@@ -52,7 +53,7 @@ in_namespaces() {
 }
 
 run_slurmctld() {
-  local root=$1 inside=$2 host=$3 work=$1$2 name pid tries
+  local root=$1 inside=$2 host=$3 work=$1$2 name pid tries code=0
   export SLURM_CONF=$inside/slurm.conf
   if ! chroot "${root:-/}" scontrol show hostnames localhost >/dev/null 2>"$work/said"; then
     return
@@ -67,8 +68,13 @@ run_slurmctld() {
   unshare --net --uts --mount --pid --fork --kill-child=KILL \
     "$0" --in-namespaces "$root" "$inside" "$host" >"$work/said" 2>&1 &
   pid=$!
-  for ((tries = 0; tries < 200; tries++)); do
-    if grep -qE 'Running as primary|fatal:' "$work/said" || ! kill -0 "$pid" 2>/dev/null; then
+  for ((tries = 0; tries < 600; tries++)); do
+    if grep -qE 'Running as primary|fatal:' "$work/said"; then
+      break
+    elif ! kill -0 "$pid" 2>/dev/null; then
+      wait "$pid" 2>/dev/null || code=$?
+      # By a signal.
+      ((code < 128)) || echo "fatal: slurmctld ended with code $code" >>"$work/said"
       break
     fi
     sleep 0.05
@@ -88,15 +94,22 @@ main() {
   fi
   local from=$1 root=${2:-/} work host said
   root=${root%/}
+  trap 'exit 2' EXIT
   work=$(mktemp -d "$root/tmp/slurm-dry-run.XXXXXX")
   # shellcheck disable=SC2064 # now: the variable is local
-  trap "rm -rf '$work'" EXIT
+  trap "rm -rf '$work'; exit 2" EXIT
   copy_configuration "$from" "$work" "${work#"$root"}"
   host=$(cat "$work"/*.conf | first_controller)
   run_slurmctld "$root" "${work#"$root"}" "$host"
   said=$(complaints "$work/said")
-  if [[ -n $said ]] || ! grep -q 'Running as primary' "$work/said"; then
-    echo "${said:-slurmctld did not come up}"
+  if [[ -z $said ]] && ! grep -q 'Running as primary' "$work/said"; then
+    echo "slurmctld did not come up: $(tail -n 1 "$work/said")"
+    return
+  fi
+  # shellcheck disable=SC2064
+  trap "rm -rf '$work'" EXIT
+  if [[ -n $said ]]; then
+    echo "$said"
     return 1
   fi
 }

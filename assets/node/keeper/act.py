@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
+from . import whole
 from .aws import AwsError
 from .decide import (
     Action,
@@ -77,10 +78,7 @@ class Journal:
         lines = [
             json.dumps({**asdict(each), "at": each.at.isoformat()}) for each in (*before, made)
         ]
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        new = self._path.with_suffix(".new")
-        new.write_text("\n".join(lines) + "\n")
-        new.replace(self._path)
+        whole.write(self._path, "\n".join(lines) + "\n")
 
 
 class Actor:

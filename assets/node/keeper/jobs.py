@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from . import whole
 from .slurm import SPARED, Job, Slurm, SlurmError
 
 BEFORE_THE_END = timedelta(minutes=1)
@@ -79,10 +80,7 @@ class Jobs:
         if self._path is None:
             return
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            new = self._path.with_suffix(".new")
-            new.write_text("".join(f"{id}\n" for id in sorted(freed)))
-            new.replace(self._path)
+            whole.write(self._path, "".join(f"{id}\n" for id in sorted(freed)))
         except OSError as error:
             # Jobs of a node that is gone start two minutes later then; better than not at all.
             self._say("did not succeed", action="note", subject=str(self._path), reason=str(error))

@@ -8,15 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.assets.programs import program
 from trainshed._assets import asset
 
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
-
-
-def program(path: Path, text: str) -> None:
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(f"#!/bin/bash\n{text}\n")
-    path.chmod(0o755)
 
 
 @pytest.fixture

@@ -150,6 +150,7 @@ def test_a_gate_whose_folder_does_not_answer_is_not_submitted(tmp_path: Path) ->
     world.store.patience.seconds = 0.01
     assert world.look() == []
     answer(world.store.patience, pipe)
+    pipe.unlink(missing_ok=True)
     assert [ran.split()[0] for ran in world.look()] == ["sbatch"]
 
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from .. import whole
 from ..document import time
 from .decide import Event
 from .gate import Record
@@ -156,7 +157,4 @@ def _lines(path: Path) -> list[str]:
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f"{path.name}.new")
-    new.write_text("\n".join(lines) + "\n")
-    new.replace(path)
+    whole.write(path, "\n".join(lines) + "\n")
