@@ -117,4 +117,5 @@ class SlurmOptions(Record):
     extra_slurm_settings: Annotated[dict[str, str | int], OnChange.LIVE] = Field(
         default_factory=dict
     )
-    """More lines for slurm.conf. A Prolog of yours replaces the check of the node before a job."""
+    """More lines for slurm.conf. A Prolog or TaskProlog of yours takes the place of trainshed's,
+    with a warning that says how to keep it."""

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from ..config.fleet import Fleet
     from ..facts import InstanceType
 
+# Settings of slurm.conf in lower case, by the field that has what trainshed writes.
+PROGRAMS = {
+    "prolog": "prolog",
+    "taskprolog": "task_prolog",
+    "rebootprogram": "reboot_program",
+}
 _YEAR, _MONTH = (int(part) for part in SLURM_VERSION.split("."))
 _NODE_LOGS = ("/var/log/trainshed/*.log", "/var/log/cloud-init-output.log")
 _LOGS = {
@@ -63,10 +69,11 @@ def bare_cluster(fleet: Fleet, cluster_name: str, *, extra: bool = True) -> Bare
     Args:
         fleet: The fleet.
         cluster_name: Name of the cluster.
-        extra: With the settings that the record adds.
+        extra: With the settings that the record adds, apart from its own programs.
     """
-    more = fleet.slurm.extra_slurm_settings
-    own = {key.lower() for key in more}
+    given = fleet.slurm.extra_slurm_settings
+    programs = {key.lower(): str(value) for key, value in given.items() if is_program(key)}
+    more = {key: value for key, value in given.items() if not is_program(key)}
     made = BareCluster(
         name=cluster_name,
         # slurmctld looks for its host name among the controllers; the address follows it.
@@ -78,10 +85,15 @@ def bare_cluster(fleet: Fleet, cluster_name: str, *, extra: bool = True) -> Bare
     )
     return replace(
         made,
-        prolog=None if "prolog" in own else made.prolog,
-        task_prolog=None if "taskprolog" in own else made.task_prolog,
-        reboot_program=None if "rebootprogram" in own else made.reboot_program,
+        prolog=programs.get("prolog", made.prolog),
+        task_prolog=programs.get("taskprolog", made.task_prolog),
+        reboot_program=programs.get("rebootprogram", made.reboot_program),
     )
+
+
+def is_program(setting: str) -> bool:
+    """Tell whether a setting may name a program of a record's own in the place of trainshed's."""
+    return setting.lower() in PROGRAMS
 
 
 def _expected(

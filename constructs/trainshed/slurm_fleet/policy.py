@@ -10,6 +10,7 @@ from ..config.policy_rules import policy_findings
 from ..slurm.fleet_rules import node_groups
 from . import names
 from .gate import gate_warnings
+from .settings import setting_warnings
 from .shapes import Types
 
 if TYPE_CHECKING:
@@ -48,9 +49,9 @@ def policy_faults(fleet: Fleet, types: Types) -> list[Fault]:
 
 
 def policy_warnings(fleet: Fleet, types: Types) -> list[str]:
-    """Return what its gate does not judge, and what the linter warns of in its own policy."""
+    """Return what is lost or not judged, and what the linter warns of in the fleet's own policy."""
     told = gate_warnings(fleet, types)
-    if fleet.policy is None:
-        return told
-    groups = node_groups(fleet, types)
-    return told + policy_findings(fleet.policy, groups, parallelcluster=False, database=True)[1]
+    if fleet.policy is not None:
+        groups = node_groups(fleet, types)
+        told += policy_findings(fleet.policy, groups, parallelcluster=False, database=True)[1]
+    return told + setting_warnings(fleet)

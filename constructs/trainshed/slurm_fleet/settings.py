@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from ..config.faults import Fault
 from ..pcluster.slurm_lines import LINES_OF_SEVERAL, line_faults
-from ..slurm import slurm_conf
+from ..slurm import BareCluster, slurm_conf
 from ..slurm.fleet_rules import node_groups
 from . import names
-from .files import bare_cluster
+from .files import PROGRAMS, bare_cluster, is_program
 from .shapes import Types, policy_of
 
 if TYPE_CHECKING:
@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 AT = ("slurm", "extra_slurm_settings")
 # What the node scripts rely on beside what slurm.conf says: ports, and users of the daemons.
 RELIED_ON = frozenset({"authinfo", "slurmctldport", "slurmdport", "slurmduser"})
+
+# By the field of BareCluster, what is lost with trainshed's own program.
+LOST = {
+    "prolog": "trainshed's check of the node before each job, {}: let yours end with exec {}",
+    "task_prolog": "trainshed's, which gives tasks what NCCL and EFA need of their node's "
+    "environment, {}: let yours end with exec {}",
+    "reboot_program": "{}: nodes that are mended by a reboot now rest on yours",
+}
 
 
 def setting_faults(fleet: Fleet, types: Types) -> Iterator[Fault]:
@@ -47,6 +55,26 @@ def setting_faults(fleet: Fleet, types: Types) -> Iterator[Fault]:
             yield Fault((*AT, name), reason)
         elif name.lower() in RELIED_ON:
             yield Fault((*AT, name), "is what the scripts of the nodes rely on; leave it out")
-        elif name.lower() in written:
+        elif name.lower() == "schedulerparameters" and name.lower() in written:
+            reason = (
+                "is written by trainshed, whose nohold_on_prolog_fail yours would lose; give yours "
+                "in policy.scheduler.parameters, which go beside it"
+            )
+            yield Fault((*AT, name), reason)
+        elif name.lower() in written and not is_program(name):
             reason = "is written by trainshed or the policy already; change it there, or leave it"
             yield Fault((*AT, name), f"{reason} out")
+
+
+def setting_warnings(fleet: Fleet) -> list[str]:
+    """Return which programs of trainshed's a fleet's own take the place of, a line each."""
+    # One line names one program, or those of a pattern, which two folders never share; several
+    # lines are known of 24.11 and not of 23.11 (slurm.conf(5) "Prolog", read 2026-11-30).
+    made = BareCluster("any", "head")
+    return [
+        f"fleet.{'.'.join(AT)}.{name}: {value} takes the place of "
+        + LOST[field].format(program, program)
+        for name, value in fleet.slurm.extra_slurm_settings.items()
+        if (field := PROGRAMS.get(name.lower()))
+        and (program := getattr(made, field)) not in str(value)
+    ]

@@ -12,6 +12,7 @@ from trainshed.alerts.agent import NodeRole
 from trainshed.config import Fleet, OnDemand, Queue, SlurmOptions
 from trainshed.slurm import SlurmPolicy
 from trainshed.slurm_fleet import cluster_files, policy_of
+from trainshed.slurm_fleet.policy import policy_warnings
 
 MakeFleet = Callable[..., Fleet]
 
@@ -106,4 +107,26 @@ def test_settings_of_the_record_are_lines_of_slurm_conf(make_fleet: MakeFleet) -
 def test_a_prolog_of_the_record_takes_the_place_of_trainsheds(make_fleet: MakeFleet) -> None:
     own = SlurmOptions(extra_slurm_settings={"prolog": "/own.sh"})
     lines = files(make_fleet(slurm=own))["slurm.conf"].splitlines()
-    assert [line for line in lines if line.lower().startswith("prolog=")] == ["prolog=/own.sh"]
+    assert [line for line in lines if line.lower().startswith("prolog=")] == ["Prolog=/own.sh"]
+    assert "SchedulerParameters=nohold_on_prolog_fail" in lines
+
+
+def test_what_trainsheds_programs_did_is_said_where_a_record_has_its_own(
+    make_fleet: MakeFleet,
+) -> None:
+    own = SlurmOptions(
+        extra_slurm_settings={"Prolog": "/p.sh", "taskprolog": "/t.sh", "RebootProgram": "/r.sh"}
+    )
+    fleet = make_fleet(slurm=own)
+    current = "/opt/trainshed/current"
+    assert policy_warnings(fleet, facts.INSTANCE_TYPES) == [
+        "fleet.slurm.extra_slurm_settings.Prolog: /p.sh takes the place of trainshed's check of "
+        f"the node before each job, {current}/health/prolog.sh: let yours end with "
+        f"exec {current}/health/prolog.sh",
+        "fleet.slurm.extra_slurm_settings.taskprolog: /t.sh takes the place of trainshed's, which "
+        "gives tasks what NCCL and EFA need of their node's environment, "
+        f"{current}/task_prolog.sh: let yours end with exec {current}/task_prolog.sh",
+        "fleet.slurm.extra_slurm_settings.RebootProgram: /r.sh takes the place of "
+        "/usr/sbin/reboot: nodes that are mended by a reboot now rest on yours",
+    ]
+    assert policy_warnings(make_fleet(), facts.INSTANCE_TYPES) == []

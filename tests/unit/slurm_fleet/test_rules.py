@@ -148,6 +148,21 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "slurm.extra_slurm_settings.selecttype: is written by trainshed or the policy already; "
         "change it there, or leave it out",
     ),
+    "a health check": (
+        {"slurm": SlurmOptions(extra_slurm_settings={"HealthCheckProgram": "/own.sh"})},
+        "slurm.extra_slurm_settings.HealthCheckProgram: is written by trainshed or the policy "
+        "already; change it there, or leave it out",
+    ),
+    "parameters that would lose trainshed's": (
+        {
+            "slurm": SlurmOptions(
+                extra_slurm_settings={"Prolog": "/own.sh", "SchedulerParameters": "bf_continue"}
+            )
+        },
+        "slurm.extra_slurm_settings.SchedulerParameters: is written by trainshed, whose "
+        "nohold_on_prolog_fail yours would lose; give yours in policy.scheduler.parameters, which "
+        "go beside it",
+    ),
     "a port": (
         {"slurm": SlurmOptions(extra_slurm_settings={"SlurmctldPort": 7000})},
         "slurm.extra_slurm_settings.SlurmctldPort: is what the scripts of the nodes rely on; "
