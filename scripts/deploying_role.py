@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Print the policies of the role that CloudFormation deploys with, from the examples' templates.
 
-Usage: deploying_role.py [NAME...]. With names, for the stacks of those institutions alone. The
-actions are those that AWS's own schema of each resource type says its handlers call, as cfn-lint
-ships them. Each policy fits the 6,144 characters of a managed policy.
+With names, for the stacks of those institutions alone. The actions are those that AWS's own schema
+of each resource type says its handlers call, as cfn-lint ships them. Each policy fits the 6,144
+characters of a managed policy.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,8 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
+from pydantic import TypeAdapter, ValidationError
+
+from trainshed.config.explain import reason_of
+from trainshed.config.texts import InstitutionName
 
 ROOT = Path(__file__).resolve().parents[1]
+INSTITUTIONS = ROOT / "institutions"
 TEMPLATES = ROOT / "tests" / "golden" / "templates"
 MOST_CHARACTERS = 6144
 _KINDS = ("create", "read", "update", "delete")
@@ -284,5 +290,39 @@ def document(*names: str) -> str:
     return json.dumps(list(policies(found)), indent=1) + "\n"
 
 
+def institution_name(given: str) -> str:
+    """Return a name of the command line, for whose stacks there may be no file yet.
+
+    Raises:
+        argparse.ArgumentTypeError: No institution can have it.
+    """
+    try:
+        return TypeAdapter(InstitutionName).validate_python(given)
+    except ValidationError as error:
+        raise argparse.ArgumentTypeError(reason_of(error)) from None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the policies; say on stderr which institutions have no file here."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], allow_abbrev=False)
+    parser.add_argument(
+        "names",
+        nargs="*",
+        type=institution_name,
+        metavar="NAME",
+        help="an institution: the policies are for the stacks of those named alone",
+    )
+    names = parser.parse_args(arguments).names
+    for name in names:
+        if not (INSTITUTIONS / f"{name}.yaml").exists():
+            print(
+                f"deploying_role: there is no institutions/{name}.yaml; these policies are for the "
+                "stacks that one of this name would have",
+                file=sys.stderr,
+            )
+    sys.stdout.write(document(*names))
+    return 0
+
+
 if __name__ == "__main__":
-    sys.stdout.write(document(*sys.argv[1:]))
+    sys.exit(main())

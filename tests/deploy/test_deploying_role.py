@@ -148,6 +148,39 @@ def test_policies_of_some_institutions_are_for_their_stacks_alone() -> None:
     }
 
 
+def test_a_name_that_no_institution_can_have_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        deploying_role.main(["kait", "Bad_Name!"])
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.endswith(
+        "error: argument NAME: 'Bad_Name!' is not a name: it starts with a lower-case letter and "
+        "has up to 30 lower-case letters, digits and hyphens\n"
+    )
+
+
+def test_help_prints_no_policy(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        deploying_role.main(["--help"])
+    said = capsys.readouterr().out
+    assert said.startswith("usage: ")
+    assert "Statement" not in said
+
+
+def test_a_name_without_a_file_has_its_policies_and_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert deploying_role.main(["kait", "nosuch"]) == 0
+    said = capsys.readouterr()
+    assert said.out == deploying_role.document("kait", "nosuch")
+    assert said.err == (
+        "deploying_role: there is no institutions/nosuch.yaml; these policies are for the stacks "
+        "that one of this name would have\n"
+    )
+
+
 def test_fsx_may_make_the_role_of_a_link() -> None:
     role = (
         "arn:aws:iam::111122223333:role/aws-service-role/s3.data-source.lustre.fsx.amazonaws.com/"
