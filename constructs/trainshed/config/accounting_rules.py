@@ -39,23 +39,32 @@ def _in_new_vpc(
             f"{vpc.cidr} has no room for the two subnets of the accounting database; "
             "use a /26 or larger",
         )
-    kind = type(zone)
-    like = "a zone name, such as us-east-1b" if kind is facts.ZoneName else "a zone id, as zone_id"
-    if database.second_zone is None:
-        yield Fault(
-            (*_AT, "second_zone"),
-            f"required, but not given; a database stands in two zones: name another one than "
-            f"{zone.value}, {like}",
-        )
-        return
+    if (reason := _unlike(database.second_zone, zone, region)) is not None:
+        yield Fault((*_AT, "second_zone"), reason)
+
+
+def _unlike(second: str | None, zone: facts.Zone, region: str) -> str | None:
+    """Return why a second zone is not one of the network's Region, written as its own zone is."""
+    form, likes = (
+        ("name", (f"{region}b", f"{region}a"))
+        if isinstance(zone, facts.ZoneName)
+        else ("id", tuple(f"{zone.value.partition('-')[0]}-az{number}" for number in (2, 1)))
+    )
+    like = next(like for like in likes if like != zone.value)
+    mend = f"name another zone of {region} than {zone.value}, such as {like}"
+    if second is None:
+        return f"required, but not given; a database stands in two zones: {mend}"
+    if second == zone.value:
+        return f"{second} is the network's own zone; {mend}"
     try:
-        facts.check_zone(kind(database.second_zone), region)
+        given = type(zone)(second)
+    except ValueError:
+        return f"{second!r} is no zone {form}, as the network's own zone is written; {mend}"
+    try:
+        facts.check_zone(given, region)
     except ValueError as error:
-        yield Fault((*_AT, "second_zone"), f"{error}; write it as the network's own zone, {like}")
-    if database.second_zone == zone.value:
-        yield Fault(
-            (*_AT, "second_zone"), f"{zone.value} is the network's own zone; name another one"
-        )
+        return f"{error}; {mend}"
+    return None
 
 
 def _in_existing_vpc(database: NewDatabase) -> Iterator[Fault]:

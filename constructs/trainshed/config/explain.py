@@ -11,6 +11,7 @@ from pydantic_core import ErrorDetails
 
 from ..facts.grid import either
 from .faults import Fault, FaultsError, KeyPath
+from .texts import Form
 
 # What pydantic puts behind the key for each member of ``str | int``; no record has such keys.
 _TEXT_OR_NUMBER = ("str", "int")
@@ -90,13 +91,11 @@ def _reason(detail: ErrorDetails, key_path: KeyPath, data: Any, model: type[Base
         case "union_tag_not_found":
             return NO_KIND
         case "string_type":
-            return (
-                f'must be text, got {_shown(given)}; write "{_shown(given)}" in quotes'
-                if isinstance(given, int | float)
-                else f"must be text, got {_shown(given)}"
-            )
+            return f"must be text, got {_shown(given)}" + _as_text(given, key_path, data, model)
         case "int_type" | "int_from_float":
             return f"must be a whole number, got {_shown(given)}; write it without quotes or unit"
+        case "float_type":
+            return f"must be a number, got {_shown(given)}; write it without quotes or unit"
         case "bool_type":
             return f"must be true or false, got {_shown(given)}"
         case "model_type" | "dict_type":
@@ -141,6 +140,15 @@ def _advice(given: object, allowed: list[str]) -> str:
     return f"; use {either(below + above)}"
 
 
+def _as_text(given: object, key_path: KeyPath, data: Any, model: type[BaseModel]) -> str:
+    """Say how to write a text for which something else stands: in quotes, if these can help."""
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    form = next(_forms_at(model, key_path, data), None)
+    if is_number and (form is None or form.fits(str(given))):
+        return f'; write "{given}" in quotes'
+    return f"; write {form.what}" if form else ""
+
+
 def _shown(value: object) -> str:
     if value is None:
         return "nothing"
@@ -159,16 +167,47 @@ def _literals(text: str) -> list[str]:
 
 def _keys_of(model: type[BaseModel], key_path: KeyPath, data: Any) -> set[str]:
     """Return the keys that the record at this path knows."""
+    kinds = _kinds_at(model, key_path, data)
+    return {name for kind in kinds if _is_record(kind) for name in kind.model_fields}
+
+
+def _forms_at(model: type[BaseModel], key_path: KeyPath, data: Any) -> Iterator[Form]:
+    """Yield the form that a text at this path has."""
+    for kind in _kinds_at(model, key_path[:-1], data) if key_path else ():
+        if _is_record(kind) and key_path[-1] in kind.model_fields:
+            field = kind.model_fields[key_path[-1]]
+            yield from (mark for mark in field.metadata if isinstance(mark, Form))
+            yield from _forms(field.annotation)
+        elif get_origin(kind) in (dict, tuple):
+            yield from _forms(get_args(kind)[1 if get_origin(kind) is dict else 0])
+
+
+def _forms(annotation: Any) -> Iterator[Form]:
+    yield from (mark for mark in getattr(annotation, "__metadata__", ()) if isinstance(mark, Form))
+    if get_origin(annotation) not in (dict, tuple):
+        for inner in get_args(annotation):
+            yield from _forms(inner)
+
+
+def _kinds_at(model: type[BaseModel], key_path: KeyPath, data: Any) -> list[Any]:
+    """Return what may stand at this path; of a union's records the one whose kind is given."""
     kinds: list[Any] = [model]
     for key in key_path:
         kinds = [inner for kind in kinds for inner in _below(kind, key)]
         data = data[key]
     tag = data.get("kind") if isinstance(data, dict) else None
-    known = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
     tagged = [
-        k for k in known if "kind" in k.model_fields and k.model_fields["kind"].default == tag
+        kind
+        for kind in kinds
+        if _is_record(kind)
+        and "kind" in kind.model_fields
+        and kind.model_fields["kind"].default == tag
     ]
-    return {name for kind in tagged or known for name in kind.model_fields}
+    return tagged or kinds
+
+
+def _is_record(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def _below(kind: Any, key: str | int) -> Iterator[Any]:

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from .explain import as_written, explain
 from .faults import Fault, KeyPath, dotted
+from .follow_on import may_follow
 from .institution import Institution
 from .rules import RULES, Rule, faults_by
 from .yaml_source import YamlError, YamlSource
@@ -38,48 +39,57 @@ def load(path: Path, *, rules: Sequence[Rule] = ()) -> Institution:
     if not isinstance(source.data, dict):
         raise ConfigError(f"{path}:1: the file holds no keys; start with 'name: my-institution'")
     faults = list(source.faults)
+    left_out: list[KeyPath] = []
     try:
         institution = Institution.model_validate_json(json.dumps(source.data))
     except ValidationError as error:
-        parts = _right_parts(source.data)
+        parts, left_out = _right_parts(source.data)
         told = {fault.key_path for fault in faults}
         explained = explain(error, source.data, Institution)
         faults += [fault for fault in explained if fault.key_path not in told]
-        faults += faults_by(RULES, parts)
+        rules = (*RULES, *rules)
     else:
         parts = {name: getattr(institution, name) for name in Institution.model_fields}
-    faults += faults_by(rules, parts)
+    faults += (f for f in faults_by(rules, parts) if not may_follow(f, left_out, source.data))
     if faults:
         raise ConfigError("\n".join(_lines(source, faults)))
     return institution
 
 
-def _right_parts(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is right in each section by itself, so that rules across sections still run."""
-    sections = {}
+def _right_parts(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[KeyPath]]:
+    """Return what is right in each section by itself, so that rules across sections still run.
+
+    Returns:
+        The sections, and the key paths of what was left out of them.
+    """
+    sections: dict[str, Any] = {}
+    left_out: list[KeyPath] = []
     for name, field in Institution.model_fields.items():
         if name in data:
             adapter: TypeAdapter[Any] = TypeAdapter(field.rebuild_annotation())
-            section = _right_part(adapter, copy.deepcopy(data[name]))
+            section, without = _right_part(adapter, copy.deepcopy(data[name]))
+            left_out += ((name, *key_path) for key_path in without)
             if section is not None:
                 sections[name] = section
         elif not field.is_required():
             sections[name] = field.get_default(call_default_factory=True)
-    return sections
+    return sections, left_out
 
 
-def _right_part(adapter: TypeAdapter[Any], data: Any) -> Any:
+def _right_part(adapter: TypeAdapter[Any], data: Any) -> tuple[Any, list[KeyPath]]:
     """Leave out one faulty key after another, and what cannot be without it, until it is right."""
+    left_out: list[KeyPath] = []
     while True:
         try:
-            return adapter.validate_json(json.dumps(data), strict=True)
+            return adapter.validate_json(json.dumps(data), strict=True), left_out
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False)[0]
             key_path = as_written(first["loc"], data)
             if first["type"] == "missing":
                 key_path = key_path[:-1]
+            left_out.append(key_path)
             if not key_path:
-                return None
+                return None, left_out
             holder = data
             for key in key_path[:-1]:
                 holder = holder[key]

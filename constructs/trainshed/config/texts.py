@@ -50,10 +50,14 @@ class Form:
                 "a token or a webhook's address stands here, where everybody who reads the file "
                 f"sees it; put it into Secrets Manager, make a new one, and write {self.what}"
             )
-        if re.fullmatch(self.pattern, value, re.ASCII):
+        if self.fits(value):
             return value
         more = self.hint(value) if self.hint else None
         raise ValueError(f"{value!r} is not {self.what}" + (f"; {more}" if more else ""))
+
+    def fits(self, value: str) -> bool:
+        """Tell whether a text has the form."""
+        return re.fullmatch(self.pattern, value, re.ASCII) is not None
 
     def __get_pydantic_core_schema__(
         self, source: type[Any], handler: GetCoreSchemaHandler

@@ -68,7 +68,8 @@ def gate_faults(fleet: Fleet, known_types: Mapping[str, InstanceType]) -> Iterat
         return
     if reason := tolerance_of_nothing(gate.tolerance, gate.least_bus_gb_s):
         yield Fault((*AT, "tolerance"), reason)
-    if not any(_gated(fleet, known_types)):
+    is_whole = all(queue.instance_type in known_types for queue in fleet.queues.values())
+    if is_whole and not any(_gated(fleet, known_types)):
         yield Fault(AT, "has no queue with GPUs and min_nodes above 0 to run over; leave it out")
     if gate.strict:
         for name, what in _unmeasured(fleet, known_types):

@@ -50,8 +50,12 @@ def policy_misfits(fleet: Fleet, known_types: Mapping[str, InstanceType]) -> Ite
     policy = fleet.policy
     if policy is None:
         return
-    groups = node_groups(fleet, known_types)
-    faults, _ = policy_findings(policy, groups, parallelcluster=True, database=True)
+    # A queue of an unknown type is judged elsewhere, and would be missing here.
+    is_whole = all(queue.instance_type in known_types for queue in fleet.queues.values())
+    faults: list[Fault] = []
+    if is_whole:
+        groups = node_groups(fleet, known_types)
+        faults, _ = policy_findings(policy, groups, parallelcluster=True, database=True)
     yield from faults
     if fleet.accounting is None:
         yield Fault.at(
@@ -70,7 +74,7 @@ def policy_misfits(fleet: Fleet, known_types: Mapping[str, InstanceType]) -> Ite
                 "slurmctld stops at the second one: rename the partition or the queue",
             )
     yield from _selection(fleet, policy.scheduler.select)
-    if not faults:
+    if is_whole and not faults:
         yield from _written_twice(fleet, known_types)
 
 

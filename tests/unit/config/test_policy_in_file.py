@@ -106,26 +106,25 @@ REFUSED = {
         CREATE,
         "create: {}",
         "13: fleet.accounting.create.second_zone: required, but not given; a database stands in "
-        "two zones: name another one than us-east-1a, a zone name, such as us-east-1b",
+        "two zones: name another zone of us-east-1 than us-east-1a, such as us-east-1b",
     ),
     "the same zone twice": (
         CREATE,
         "create: {second_zone: us-east-1a}",
         "13: fleet.accounting.create.second_zone: us-east-1a is the network's own zone; name "
-        "another one",
+        "another zone of us-east-1 than us-east-1a, such as us-east-1b",
     ),
     "a zone of another Region": (
         CREATE,
         "create: {second_zone: us-east-2b}",
         "13: fleet.accounting.create.second_zone: zone 'us-east-2b' is in us-east-2, not in "
-        "us-east-1; write it as the network's own zone, a zone name, such as us-east-1b",
+        "us-east-1; name another zone of us-east-1 than us-east-1a, such as us-east-1b",
     ),
     "a zone id beside a zone name": (
         CREATE,
-        "create: {second_zone: use1-az6}",
-        "13: fleet.accounting.create.second_zone: 'use1-az6' is a zone id, not a zone name; write "
-        'ZoneId("use1-az6") (zone_id in the institution file); write it as the network\'s own '
-        "zone, a zone name, such as us-east-1b",
+        "create: {second_zone: usw2-az3}",
+        "13: fleet.accounting.create.second_zone: 'usw2-az3' is no zone name, as the network's own "
+        "zone is written; name another zone of us-east-1 than us-east-1a, such as us-east-1b",
     ),
     "subnets in a new VPC": (
         CREATE,

@@ -58,6 +58,17 @@ REFUSED = [
         id="a setting that is true",
     ),
     pytest.param(
+        [fleet("slurm: {packages: {bucket: ours, key: c.tar, sha256: 12}}")],
+        "10: fleet.slurm.packages.sha256: must be text, got 12; write a SHA-256, 64 hexadecimal "
+        "digits in lower case",
+        id="a number that is no SHA-256 in quotes either",
+    ),
+    pytest.param(
+        [fleet("accounting: {create: {}, database: 2027}")],
+        '10: fleet.accounting.database: must be text, got 2027; write "2027" in quotes',
+        id="a number that is a name in quotes",
+    ),
+    pytest.param(
         [pcluster("extra_slurm_settings: {MaxJobCount: {a: 1}}")],
         "10: fleet.parallelcluster.extra_slurm_settings.MaxJobCount: must be text or a "
         "whole number, got keys",

@@ -108,6 +108,12 @@ REFUSED = [
         id="secret of another account",
     ),
     pytest.param(
+        [alerts("info: C0OPS00000}", "info: C0OPS00000}\n  budget_usd_per_month: 900k")],
+        "7: alerts.budget_usd_per_month: must be a number, got '900k'; write it without quotes or "
+        "unit",
+        id="a budget with a unit",
+    ),
+    pytest.param(
         [top("tags: {'': x}")],
         "4: tags.: the key has 0 characters; write one of 1 to 128",
         id="a tag without a key",

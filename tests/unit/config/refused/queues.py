@@ -24,8 +24,8 @@ REFUSED = [
     ),
     pytest.param(
         [capacity(f"{RESERVED}, placement_group: true}}")],
-        "14: fleet.queues.train.capacity.placement_group: must be text, got true; write "
-        '"true" in quotes',
+        "14: fleet.queues.train.capacity.placement_group: must be text, got true; write a "
+        "placement group name",
         id="true for a name",
     ),
     pytest.param(
