@@ -263,7 +263,7 @@ def test_a_queue_without_jobs_goes_with_its_nodes(fleet: Fleet) -> None:
     fleet.deploy(without_spare(), STACKS[1])
     told = verdict(("fleet", "queues", "spare"), DOCUMENT["fleet"]["queues"]["spare"], None)
     assert told is not None
-    assert told[0] is Effect.REPLACES_NODES
+    assert told[0] is Effect.NEEDS_IDLE_NODES
     assert account.statuses(fleet.emulator, STACKS[1]) == ["UPDATE_COMPLETE"]
     assert fleet.instances.items() < before.items()
     assert len(before) - len(fleet.instances) == 1

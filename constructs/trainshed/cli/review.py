@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
             options.markdown.write_text(comment, encoding="utf-8")
         if options.html:
             options.html.write_text(html_of(reviews, pictures=pictures), encoding="utf-8")
-    except (ConfigError, MissingSchemasError, OSError, ValueError) as error:
+    except (ConfigError, MissingSchemasError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
     if options.markdown or options.html:
@@ -98,7 +98,7 @@ def _with_sections(review: Review, given: Sequence[str]) -> Review:
         if not title or not file:
             raise ValueError(f"--section is {each!r}; write Cost=cost.md or kait:Cost=cost.md")
         if name in ("", review.name):
-            sections[title] = Path(file).read_text(encoding="utf-8")
+            sections[title] = _text(file)
     return replace(review, sections=MappingProxyType(sections))
 
 
@@ -106,7 +106,14 @@ def _picture(name: str, given: Sequence[str]) -> str:
     for each in given:
         institution, _, file = each.rpartition("=")
         if institution in ("", name):
-            text = Path(file).read_text(encoding="utf-8")
+            text = _text(file)
             # A page cannot hold the declaration of a file of its own.
             return text[text.index("<svg") :] if "<svg" in text else text
     return ""
+
+
+def _text(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file} is no text: {error}; use another") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from .effects import Effect, Finding
+from .effects import Finding
 from .result import Review
 from .wording import (
     MARKS,
@@ -19,6 +19,7 @@ from .wording import (
     rule_title,
     security_groups,
     span_words,
+    told_and_folded,
     unchanged_line,
     verdict_title,
 )
@@ -116,8 +117,7 @@ def _stops(review: Review) -> Iterator[str]:
 def _findings(findings: Sequence[Finding]) -> Iterator[str]:
     if not findings:
         return
-    hurting = [each for each in findings if each.effect.rank > Effect.LIVE.rank]
-    mild = [each for each in findings if each.effect.rank <= Effect.LIVE.rank]
+    hurting, mild = told_and_folded(findings)
     yield from ("", "### What happens", "")
     if hurting:
         yield from _finding_table(hurting)

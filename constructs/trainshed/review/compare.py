@@ -17,6 +17,7 @@ from .fact import Fact
 from .figures import figures
 from .guards import stops
 from .handoff import handoff_findings
+from .leavers import leavers
 from .resource_findings import CLUSTER, resource_findings
 from .resources import Comparison, ResourceChange
 from .result import Review, RuleChange
@@ -232,7 +233,13 @@ def _file_findings(base: Institution, head: Institution, is_file_only: bool) -> 
         changes = institution.key_changes(base, head)
         yield from institution.key_findings([c for c in changes if c.place == "fleet.backend"])
         return
-    unseen = institution.unseen_changes(base, head)
+    left_behind = {found.place: found for found in leavers(base, head)}
+    yield from left_behind.values()
+    unseen = [
+        change
+        for change in institution.unseen_changes(base, head)
+        if change.after is not None or change.place not in {*left_behind} - {"fleet.policy"}
+    ]
     if is_file_only:
         unseen = [each for each in unseen if each.place not in {found.place for found in left}]
         configs = (institution.cluster_config(each) for each in (base, head))

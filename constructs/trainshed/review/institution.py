@@ -133,8 +133,11 @@ def key_findings(changes: list[KeyChange], *, is_bare: bool = False) -> Iterator
     """
     for change in changes:
         own = bare.verdict(change.path, change.before, change.after) if is_bare else None
-        effect, sentence = own or _verdict(change)
-        yield Finding(change.place, shown(change.before), shown(change.after), effect, sentence)
+        also = bare.verdict_for_head(change.path, change.before, change.after) if is_bare else None
+        sides = shown(change.before), shown(change.after)
+        yield Finding(change.place, *sides, *(own or _verdict(change)))
+        if also:
+            yield Finding(change.place, *sides, *also)
 
 
 def shown(value: Any) -> str:

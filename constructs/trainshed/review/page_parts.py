@@ -20,13 +20,17 @@ from .wording import (
     security_groups,
     slug,
     span_words,
+    told_and_folded,
 )
 
 TONES = {
     Effect.UNTOUCHED: "none",
     Effect.LIVE: "calm",
+    Effect.PAUSES_NEW_JOBS: "wait",
     Effect.DRAINS_NODES: "wait",
+    Effect.ENDS_SESSIONS: "wait",
     Effect.STOPS_LOGIN_NODES: "wait",
+    Effect.NEEDS_IDLE_NODES: "warn",
     Effect.STOPS_FLEET: "warn",
     Effect.REPLACES_NODES: "warn",
     Effect.REFUSED: "stop",
@@ -38,8 +42,7 @@ ALARM = '<li class="alarm"><span aria-label="attention">⚠</span> '
 
 def findings(review: Review) -> Iterator[str]:
     """Yield what happens: what hurts first, the rest folded."""
-    hurting = [each for each in review.findings if each.effect.rank > Effect.LIVE.rank]
-    mild = [each for each in review.findings if each.effect.rank <= Effect.LIVE.rank]
+    hurting, mild = told_and_folded(review.findings)
     if hurting:
         yield _finding_list(hurting)
     if mild and hurting:

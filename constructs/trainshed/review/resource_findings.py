@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from . import nodes
 from .effects import Effect, Finding
 from .property_rules import property_verdict
 from .replacement import DATA, is_retaining, passing, state_in
@@ -78,7 +79,10 @@ def _end(change: ResourceChange) -> Iterator[tuple[Effect, str]]:
     """Yield what becomes of what a resource has, once it leaves the stack."""
     noun = state_in(change.before or {})
     if noun is None:
-        if change.resource_type in ENDED:
+        own = nodes.removed(change.role, change.resource_type)
+        if own:
+            yield own
+        elif change.resource_type in ENDED:
             yield Effect.REPLACES_NODES, ENDED[change.resource_type]
         elif change.resource_type in REMOVED:
             yield Effect.LIVE, REMOVED[change.resource_type]
@@ -104,10 +108,12 @@ def _replaced(change: ResourceChange) -> Iterator[Finding]:
     cause = f"CloudFormation {may} a new one, since {why} cannot change in place."
     if noun is None:
         if change.action is Action.MAY_BE_REPLACED and _stays(change):
-            effect, words = IN_PLACE[change.resource_type]
+            own = nodes.in_place(change.role, change.resource_type, change.causes)
+            effect, words = own or IN_PLACE[change.resource_type]
             yield _finding(change, effect, f"{why}: {words}", before, after)
         elif change.resource_type in REPLACED:
-            effect, words = REPLACED[change.resource_type]
+            own = nodes.replaced(change.role, change.resource_type)
+            effect, words = own or REPLACED[change.resource_type]
             yield _finding(change, effect, f"{cause} {words}", before, after)
         return
     little = passing(change.resource_type, change.users)
@@ -207,6 +213,7 @@ REPLACED: dict[str, tuple[Effect, str]] = {
 def _changed(change: ResourceChange) -> Iterator[Finding]:
     for path, before, after in property_leaves(change.before or {}, change.after or {}):
         verdict = property_verdict(change.resource_type, path, before, after)
+        verdict = verdict and nodes.changed(change.role, path, verdict)
         if verdict:
             place = f"{change.place} {'.'.join(path)}"
             yield Finding(place, text(before), text(after), *verdict)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 from .assembly import Stack
 from .handoff import Key, answers_of, moved
+from .nodes import INSTANCE, role_of, version_differs
 from .replacement import is_retaining, replacing_paths
 from .values import Path, at, leaves, references
 
@@ -43,6 +44,8 @@ class ResourceChange:
     """The resource in the head; None for one that goes."""
     users: frozenset[str] = frozenset()
     """Types of what points to it in the base; with ``outside`` where a value leaves the stack."""
+    role: str = ""
+    """Which nodes of a bare fleet it makes: head, login or compute; empty for any other."""
 
     @property
     def is_retained(self) -> bool:
@@ -93,10 +96,11 @@ class Comparison:
         """
         for name, head in self.head.items():
             base = self.base.get(name) or replace(head, template={})
-            yield from self._in_stack(base, head)
+            yield from _with_roles(base, head, self._in_stack(base, head))
         for name, base in self.base.items():
             if name not in self.head and base.parent in self.head:
-                yield from self._in_stack(base, replace(base, template={}))
+                head = replace(base, template={})
+                yield from _with_roles(base, head, self._in_stack(base, head))
 
     def becomes_new(self, stack: str, logical_id: str) -> bool:
         """Tell whether a reference from this stack points to something that is replaced."""
@@ -131,13 +135,10 @@ class Comparison:
 
     def _find_replaced(self) -> None:
         """Find what is replaced, and what has to be replaced because it points to that."""
-        changed = {
-            key: resource
-            for key, resource in self._suspects.items()
-            if resource.get("Properties") != self._before(key).get("Properties")
-        }
-        for key, resource in changed.items():
-            self._judge(key, resource)
+        for key, resource in self._suspects.items():
+            is_changed = resource.get("Properties") != self._before(key).get("Properties")
+            if is_changed or resource["Type"] == INSTANCE:
+                self._judge(key, resource)
         pending = bool(self.replaced or self.moved)
         while pending:
             known = len(self.replaced)
@@ -151,7 +152,8 @@ class Comparison:
             return
         before = self._before(key).get("Properties", {})
         after = resource.get("Properties", {})
-        if before == after and not self._points_to_replaced(key[0], after):
+        again = version_differs(self.base[key[0]], self.head[key[0]], resource)
+        if before == after and not again and not self._points_to_replaced(key[0], after):
             return
         paths = replacing_paths(resource["Type"], self.head[key[0]].region)
         hits = [
@@ -159,6 +161,7 @@ class Comparison:
             for path, maybe in paths
             if at(before, path) != at(after, path)
             or self._points_to_replaced(key[0], at(after, path))
+            or (again and path == ("LaunchTemplate",))
         ]
         if hits:
             causes = tuple(dict.fromkeys(path for path, _ in hits))
@@ -172,6 +175,14 @@ class Comparison:
         if not self.replaced and not self.moved:
             return False
         return any(self.becomes_new(stack, id) for id in references(value))
+
+
+def _with_roles(
+    base: Stack, head: Stack, changes: Iterable[ResourceChange]
+) -> Iterator[ResourceChange]:
+    for change in changes:
+        stack = head if change.before is None else base
+        yield replace(change, role=role_of(stack, change.logical_id))
 
 
 def users(stack: Stack, logical_id: str) -> frozenset[str]:

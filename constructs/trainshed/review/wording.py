@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from .capacity import CapacitySpan
-from .effects import Effect
+from .effects import Effect, Finding
 from .fact import Fact, Kind
 from .resources import Action, ResourceChange
 from .result import Review, RuleChange
@@ -17,8 +17,11 @@ LONGEST_CONDITION = 160
 MARKS = {
     Effect.UNTOUCHED: "⚪",
     Effect.LIVE: "🟢",
+    Effect.PAUSES_NEW_JOBS: "🔵",
     Effect.DRAINS_NODES: "🔵",
+    Effect.ENDS_SESSIONS: "🔵",
     Effect.STOPS_LOGIN_NODES: "🔵",
+    Effect.NEEDS_IDLE_NODES: "🟠",
     Effect.STOPS_FLEET: "🟠",
     Effect.REPLACES_NODES: "🟠",
     Effect.REFUSED: "🔴",
@@ -28,13 +31,22 @@ MARKS = {
 HEADLINES = {
     Effect.UNTOUCHED: "Nothing that runs is touched.",
     Effect.LIVE: "Applied while jobs run; no node is touched.",
+    Effect.PAUSES_NEW_JOBS: "The head node is away for some minutes: jobs run on, and none starts.",
     Effect.DRAINS_NODES: "Nodes are replaced as they finish their jobs; no job is lost.",
+    Effect.ENDS_SESSIONS: "Login nodes go at once, with the sessions on them; jobs run on.",
     Effect.STOPS_LOGIN_NODES: "Login nodes have to be stopped first; jobs run on.",
+    Effect.NEEDS_IDLE_NODES: "Nodes go; while one of them has jobs, the deployment is refused.",
     Effect.STOPS_FLEET: "The compute fleet has to be stopped first: running jobs end.",
     Effect.REPLACES_NODES: "Nodes are terminated with the jobs on them.",
     Effect.REFUSED: "AWS refuses a part of it: the deployment fails, or takes a new cluster.",
     Effect.REPLACES_DATA: "The cluster would go on with an empty file system or bucket.",
     Effect.LOSES_DATA: "Data would be lost.",
+}
+# What the worst effect does not say of these.
+BESIDE = {
+    Effect.PAUSES_NEW_JOBS: "The head node is away for some minutes: no job starts then.",
+    Effect.ENDS_SESSIONS: "Sessions on login nodes end.",
+    Effect.UNTOUCHED: "A part of it is not done by the deployment.",
 }
 
 
@@ -55,7 +67,15 @@ def headline(review: Review) -> str:
         return "New: everything is made for the first time."
     if review.is_gone:
         return "No longer in the app: what is deployed stays until somebody runs cdk destroy."
-    return HEADLINES[review.verdict]
+    more = review.counts.keys() - {review.verdict}
+    beside = [words for effect, words in BESIDE.items() if effect in more]
+    return " ".join([HEADLINES[review.verdict], *beside])
+
+
+def told_and_folded(findings: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
+    """Return what everybody has to read, and what may be folded below it: what is live."""
+    live = [finding for finding in findings if finding.effect is Effect.LIVE]
+    return [finding for finding in findings if finding.effect is not Effect.LIVE], live
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.review.assemblies import FOUNDATION, KAIT, Stacks, kait, of_type, write
+from trainshed.cli import _in_words as in_words
 from trainshed.cli.review import add_arguments, run
 
 
@@ -87,16 +88,44 @@ def test_files_are_written_and_the_verdict_is_printed(
     [
         (["nowhere", "nowhere"], "nowhere is no assembly and no institution file"),
         ([KAIT, KAIT, "--section", "cost.md"], "--section is 'cost.md'; write Cost=cost.md"),
-        ([KAIT, KAIT, "--picture", "gone.svg"], "gone.svg"),
-        ([KAIT, KAIT, "--html", "nowhere/page.html"], "nowhere/page.html"),
     ],
-    ids=["no assembly", "no title", "no picture", "no folder"],
+    ids=["no assembly", "no title"],
 )
 def test_what_cannot_be_read_ends_with_1(
     arguments: Sequence[str | Path], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert call(*arguments) == 1
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "place"),
+    [
+        (["--picture", "gone.svg"], "gone.svg"),
+        (["--section", "Cost=nope.md"], "nope.md"),
+        (["--html", "nowhere/page.html"], "nowhere/page.html"),
+        (["--markdown", "nowhere/page.md"], "nowhere/page.md"),
+    ],
+    ids=["no picture", "no section", "no folder of a page", "no folder of a comment"],
+)
+def test_a_path_that_is_not_there_is_told_as_every_command_does(
+    arguments: Sequence[str], place: str
+) -> None:
+    with pytest.raises(FileNotFoundError) as refused:
+        call(KAIT, KAIT, *arguments)
+    assert in_words(refused.value) == (
+        f"trainshed: {place} cannot be written or read: No such file or directory; use another"
+    )
+
+
+def test_a_section_that_is_no_text_names_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cost = tmp_path / "cost.md"
+    cost.write_bytes(b"\xff")
+    assert call(KAIT, KAIT, "--section", f"Cost={cost}") == 1
+    shown = capsys.readouterr().err
+    assert shown.startswith(f"{cost} is no text: ") and shown.endswith("; use another\n")
 
 
 def test_a_faulty_file_tells_its_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

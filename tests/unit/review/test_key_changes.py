@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.unit.review.assemblies import KAIT, kait_text
-from trainshed.review import Effect, Review, review
+from trainshed.review import Effect, Review, markdown, review
 from trainshed.review.bare import verdict
 
 BLOCK = (
@@ -150,14 +150,27 @@ BARE_CHANGES = {
     "head node": (
         "  login_nodes:",
         "  head_node: {instance_type: m7i.4xlarge}\n  login_nodes:",
-        Effect.LIVE,
+        Effect.PAUSES_NEW_JOBS,
     ),
     "disk of the head node": (
         "  login_nodes:",
         "  head_node: {root_volume: {gib: 400}}\n  login_nodes:",
+        Effect.PAUSES_NEW_JOBS,
+    ),
+    "SSH to the head node": (
+        "  login_nodes:",
+        "  head_node: {ssh: {allowed_cidr: 10.0.0.0/16}}\n  login_nodes:",
         Effect.LIVE,
     ),
+    "SSH by a key": (
+        "  login_nodes:",
+        "  head_node: {ssh: {allowed_cidr: 10.0.0.0/16, key_name: ops}}\n  login_nodes:",
+        Effect.PAUSES_NEW_JOBS,
+    ),
+    "name of the image": ("20261006", "20261013", Effect.LIVE),
+    "driver of the image": ("595.91.07", "595.92.01", Effect.LIVE),
     "more login nodes": ("count: 2", "count: 3", Effect.LIVE),
+    "fewer login nodes": ("count: 2", "count: 1", Effect.ENDS_SESSIONS),
     "login type": ("instance_type: m7i.xlarge", "instance_type: m7i.2xlarge", Effect.LIVE),
     "metrics": ("  slurm:", "  monitoring: {detailed: true}\n  slurm:", Effect.DRAINS_NODES),
     "setting of Slurm": (
@@ -169,9 +182,14 @@ BARE_CHANGES = {
     "smaller state disk": ("state_volume_gib: 100", "state_volume_gib: 50", Effect.REFUSED),
     "gate off": ("gate: {minutes: 25}", "gate: {enabled: false}", Effect.LIVE),
     "gate's time": ("gate: {minutes: 25}", "gate: {minutes: 20}", Effect.LIVE),
-    "login nodes leave": (LOGIN, "", Effect.LIVE),
+    "login nodes leave": (LOGIN, "", Effect.ENDS_SESSIONS),
+    "login nodes come": (
+        "  queues:",
+        "    other: {instance_type: m7i.xlarge}\n  queues:",
+        Effect.LIVE,
+    ),
     "region": ("us-east-1", "us-west-2", Effect.REPLACES_DATA),
-    "queue renamed": ("    train:", "    gpus:", Effect.REPLACES_NODES),
+    "queue renamed": ("    train:", "    gpus:", Effect.NEEDS_IDLE_NODES),
     "nothing": ("name: bare", "name: bare", Effect.UNTOUCHED),
 }
 
@@ -186,6 +204,27 @@ def test_a_changed_key_has_its_verdict(table: str, name: str, tmp_path: Path) ->
     found = files(tmp_path, old, new, text=BARE if table == "bare" else None)
     assert found.verdict == verdict
     assert table != "bare" or "ParallelCluster" not in str(found.findings)
+
+
+def test_another_image_of_a_bare_fleet_replaces_its_head_node_as_well(tmp_path: Path) -> None:
+    found = files(tmp_path, "ami-0123456789abcdef0", "ami-0123456789abcdef1", text=BARE)
+    assert [each.effect for each in found.findings] == [Effect.DRAINS_NODES, Effect.PAUSES_NEW_JOBS]
+    assert found.findings[1].sentence == (
+        "The head node is replaced on the same state volume: running jobs go on, and none starts "
+        "for some minutes."
+    )
+    assert (
+        "\nNodes are replaced as they finish their jobs; no job is lost. The head node is away "
+        in (markdown(found))
+    )
+
+
+def test_a_queue_that_goes_has_one_text_in_title_and_row(tmp_path: Path) -> None:
+    found = files(tmp_path, "    train:", "    gpus:", text=BARE)
+    title, row = markdown(found).splitlines()[2], found.findings[0].sentence
+    assert title == "Nodes go; while one of them has jobs, the deployment is refused."
+    assert "While one has jobs the deployment is refused, and nothing is changed" in row
+    assert "terminated" not in title + row
 
 
 @pytest.mark.parametrize(

@@ -257,54 +257,6 @@ CHANGES: dict[str, tuple[Callable[[Stacks], object], Effect]] = {
 }
 
 
-INSTANCE, GROUP = "AWS::EC2::Instance", "AWS::AutoScaling::AutoScalingGroup"
-TEMPLATE = "AWS::EC2::LaunchTemplate"
-# What a bare fleet is made of: type, properties before and after (None: it goes), verdict.
-NODES: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, Effect]] = {
-    "group grows": (GROUP, {"MaxSize": "4"}, {"MaxSize": "5"}, Effect.LIVE),
-    "group shrinks": (GROUP, {"MaxSize": "4"}, {"MaxSize": "3"}, Effect.DRAINS_NODES),
-    "group of another template": (
-        GROUP,
-        {"LaunchTemplate": {"Version": "1"}},
-        {"LaunchTemplate": {"Version": "2"}},
-        Effect.DRAINS_NODES,
-    ),
-    "group leaves": (GROUP, {"MaxSize": "4"}, None, Effect.REPLACES_NODES),
-    "template": (
-        TEMPLATE,
-        {"LaunchTemplateData": {"ImageId": "ami-1"}},
-        {"LaunchTemplateData": {"ImageId": "ami-2"}},
-        Effect.DRAINS_NODES,
-    ),
-    "head node of another type": (
-        INSTANCE,
-        {"InstanceType": "m7i.large"},
-        {"InstanceType": "m7i.xlarge"},
-        Effect.LIVE,
-    ),
-    "head node of another image": (
-        INSTANCE,
-        {"ImageId": "ami-1"},
-        {"ImageId": "ami-2"},
-        Effect.REPLACES_NODES,
-    ),
-    "head node leaves": (INSTANCE, {"ImageId": "ami-1"}, None, Effect.REPLACES_NODES),
-}
-
-
-@pytest.mark.parametrize("name", NODES)
-def test_a_changed_part_of_a_bare_fleet_has_its_verdict(name: str, tmp_path: Path) -> None:
-    kind, before, after, verdict = NODES[name]
-    other = {"Other": {"Type": "AWS::SNS::Topic"}}
-    base = {"Node": {"Type": kind, "Properties": before}, **other}
-    head = {"Node": {"Type": kind, "Properties": after}, **other} if after else other
-    found = review(
-        write(tmp_path / "a", {"Stack": {"Resources": base}}),
-        write(tmp_path / "b", {"Stack": {"Resources": head}}),
-    )
-    assert found.verdict == verdict
-
-
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_changed_resource_has_its_verdict(name: str, tmp_path: Path) -> None:
     change, verdict = CHANGES[name]
