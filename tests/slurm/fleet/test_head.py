@@ -52,7 +52,11 @@ def test_slurmctld_is_restarted_under_load_and_loses_no_job(fleet: Fleet) -> Non
     before = run("systemctl", "show", "slurmctld", "-p", "ExecStartPre")
     assert f"unsaved_state.sh {names.STATE_DIR}/slurmctld {CLUSTER} ;" in before
     assert "code=exited ; status=0" in before
-    wait_until(lambda: not run("squeue", "-ah", "-j", job), "the end of the jobs", 300, 1)
+
+    def left() -> str:
+        return str(run("squeue", "-a", "-j", job)) + str(run("sinfo", "-aN", "-o", "%N %T %E"))
+
+    wait_until(lambda: not run("squeue", "-ah", "-j", job), left, 300, 1)
     rows = ["sacct", "-XnP", "-j", job, "-o", "State"]
     wait_until(lambda: len(run(*rows).split()) == 40, "forty rows of accounting", 60, 1)
     assert set(run(*rows).split()) == {"COMPLETED"}
