@@ -78,7 +78,10 @@ class Ssh(Record):
     ] = None
     """EC2 key pair; ED25519, since Ubuntu 22.04 and later refuse RSA. Default: none."""
     allowed_cidr: Annotated[NarrowRange, OnChange.LIVE]
-    """Address range that may connect; at most a /16, never the whole internet."""
+    """Address range that may connect; at most a /16, never the whole internet.
+
+    To the head node, and on ParallelCluster to every login pool too, which takes no SSH without it.
+    """
 
 
 class HeadNode(Record):

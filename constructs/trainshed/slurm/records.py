@@ -124,14 +124,17 @@ class Account(Record):
 
 
 class User(Record):
-    """A user: a Unix account and the Slurm accounts it may charge."""
+    """A user: the Slurm accounts it may charge, and on the bare fleet its Unix account."""
 
     account: Annotated[SlurmName, OnChange.LIVE]
     """Account of jobs that name none."""
     more_accounts: Annotated[tuple[SlurmName, ...], OnChange.LIVE] = ()
     """Other accounts the user may name."""
     uid: Annotated[int | None, Field(ge=1000, le=4_000_000_000), OnChange.LIVE] = None
-    """Unix user id, the same on every node. Default: the directory service has it."""
+    """Unix user id; the bare fleet makes the user on every node, ParallelCluster on none.
+
+    Default: the user is there by other means, such as a directory.
+    """
     fairshare: Annotated[int, Field(ge=1, le=1_000_000), OnChange.LIVE] = 1
     """Share among the users of the same account."""
     admin: Annotated[Literal["None", "Operator", "Administrator"], OnChange.LIVE] = "None"
