@@ -96,10 +96,10 @@ def load_all(folder: Path, chosen: str | None = None) -> list[Institution]:
         except ConfigError as error:
             faults.append(str(error))
             continue
-        if institution.name == path.stem:
+        if (fault := naming_fault(path, institution.name)) is None:
             found[path] = institution
         else:
-            faults.append(_misnamed(path, institution.name))
+            faults.append(fault)
     faults += name_clashes(found)
     if faults:
         raise ConfigError("\n".join(faults))
@@ -113,11 +113,27 @@ def _files_of(folder: Path) -> tuple[list[Path], list[str]]:
         if path.suffix == ".yaml":
             paths.append(path)
         elif path.suffix.lower() in (".yaml", ".yml"):
-            faults.append(f"{path}: is not read; name it {path.stem}.yaml")
+            faults.append(_passed_over(path))
     return paths, faults
 
 
-def _misnamed(path: Path, name: str) -> str:
+def _passed_over(path: Path) -> str:
+    return f"{path}: is not read; name it {path.stem}.yaml"
+
+
+def naming_fault(path: Path, name: str) -> str | None:
+    """Return why a synthesis would not take a file under its name; None where it would.
+
+    Args:
+        path: The file. One that has no ending of YAML, such as a pipe, has no name to judge.
+        name: Name of the institution in it.
+    """
+    if path.suffix.lower() not in (".yaml", ".yml"):
+        return None
+    if path.suffix != ".yaml":
+        return _passed_over(path)
+    if path.stem == name:
+        return None
     if path.with_name(f"{name}.yaml").exists():
         return f"{path}: name is {name!r}, which {name}.yaml has; write name: {path.stem}"
     return f"{path}: name is {name!r}; name the file {name}.yaml"

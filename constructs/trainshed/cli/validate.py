@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from ..config import ConfigError, Institution
-from .checked import load_checked, name_clashes, policy_warnings
+from .checked import load_checked, name_clashes, naming_fault, policy_warnings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,18 +16,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check each file, and the names of their stacks together. Return 1 for a fault."""
+    """Check each file, its name, and the names of their stacks. Return 1 for a fault."""
     right: dict[Path, Institution] = {}
     faults = []
     for path in options.files:
         try:
-            right[path] = load_checked(path)
+            institution = load_checked(path)
         except ConfigError as error:
             faults.append(str(error))
-        else:
-            print(f"{path}: {right[path].name} is right")
-            for warning in policy_warnings(right[path]):
-                print(f"{path}: warning: {warning}")
+            continue
+        if fault := naming_fault(path, institution.name):
+            faults.append(fault)
+            continue
+        right[path] = institution
+        print(f"{path}: {institution.name} is right")
+        for warning in policy_warnings(institution):
+            print(f"{path}: warning: {warning}")
     faults += name_clashes(right)
     for fault in faults:
         print(fault, file=sys.stderr)

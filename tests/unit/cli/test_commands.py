@@ -38,6 +38,43 @@ def test_validate_tells_the_faults_of_every_file(
     assert "b.yaml:1: nmae: unknown key; did you mean 'name'?" in errors
 
 
+@pytest.mark.parametrize(
+    ("file", "fault"),
+    [
+        ("foo.yaml", "name is 'bar'; name the file bar.yaml"),
+        ("bar.yml", "is not read; name it bar.yaml"),
+    ],
+    ids=["another name", "another ending"],
+)
+def test_validate_refuses_a_file_that_synthesis_would_not_take_under_its_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], file: str, fault: str
+) -> None:
+    path = institution_file(tmp_path, "bar").rename(tmp_path / file)
+    assert main(["validate", str(path)]) == 1
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", f"{path}: {fault}\n")
+
+
+def test_validate_refuses_the_second_file_of_a_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = institution_file(tmp_path, "one")
+    second = first.with_name("two.yaml")
+    second.write_text(first.read_text())
+    assert main(["validate", str(first), str(second)]) == 1
+    assert capsys.readouterr().err == (
+        f"{second}: name is 'one', which one.yaml has; write name: two\n"
+    )
+
+
+def test_validate_asks_no_name_of_what_is_no_file_of_a_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = institution_file(tmp_path, "bar").rename(tmp_path / "63")
+    assert main(["validate", str(path)]) == 0
+    assert capsys.readouterr().out == f"{path}: bar is right\n"
+
+
 def test_what_parallelcluster_cannot_do_is_refused_at_its_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
