@@ -2,7 +2,7 @@
 # usage: unix_users.sh POLICY_JSON HOME_ROOT    the policy's users with their uids, the same on each node
 #
 # Homes are below HOME_ROOT/home, on the shared file system; empty: /home of the node. A user who has
-# left the policy keeps files and uid, and cannot run jobs.
+# left the policy keeps files, and the uid on nodes that run.
 set -euo pipefail
 # shellcheck source=assets/node/common.sh
 source "$(dirname "$0")/common.sh"

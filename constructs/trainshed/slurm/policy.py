@@ -41,7 +41,9 @@ class SlurmPolicy(Record):
     accounts: Annotated[dict[SlurmName, Account], OnChange.LIVE] = Field(default_factory=dict)
     """Accounts by name."""
     users: Annotated[dict[UserName, User], OnChange.LIVE] = Field(default_factory=dict)
-    """Users by Unix name. Who is not here cannot run a job."""
+    """Users by Unix name. Who never was here cannot run a job; who leaves can, until
+    ``slurm_accounts.py apply --delete`` on the head node.
+    """
     scheduler: Annotated[Scheduler, OnChange.LIVE] = Scheduler()
     """What is one value for the whole cluster."""
 
