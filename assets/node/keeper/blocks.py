@@ -182,8 +182,12 @@ class Blocks:
         """Do what is due; what fails is done in the next round."""
         try:
             now, reserved = self._now(), self._slurm.left()
-            for block in self._blocks():
+            watched = self._blocks()
+            for block in watched:
                 self._one(now, block, block.reservation in reserved)
+            # Of queues with another capacity now, or that are gone.
+            for name in sorted(reserved - {block.reservation for block in watched}):
+                self._use_again(name)
             self._jobs.look_after(now)
         except (SlurmError, ValueError, OSError) as error:
             say("cannot look", reason=str(error))
@@ -194,10 +198,17 @@ class Blocks:
             if now >= block.drain_from:
                 self._leave(now, block, reserved)
             elif reserved:
-                self._slurm.unreserve(block.reservation)
-                say("in use again", queue=block.queue)
+                self._use_again(block.reservation)
         except SlurmError as error:
             say("did not succeed", queue=block.queue, reason=str(error))
+
+    def _use_again(self, reservation: str) -> None:
+        queue = reservation.removeprefix(_ENDS)
+        try:
+            self._slurm.unreserve(reservation)
+            say("in use again", queue=queue)
+        except SlurmError as error:
+            say("did not succeed", queue=queue, reason=str(error))
 
     def _blocks(self) -> list[Block]:
         """Return the blocks; each ends as written, or as EC2 says, whichever comes first."""

@@ -139,6 +139,20 @@ def test_a_block_whose_end_moves_away_is_in_use_again(world: World) -> None:
     assert world.at(7 * 24 * 60) == ["scontrol delete reservationname=trainshed-end-train"]
 
 
+@pytest.mark.parametrize("queues", [{"train": {}, "spare": {}}, {"spare": {}}], ids=["od", "gone"])
+def test_a_queue_that_ends_no_more_is_in_use_again(
+    world: World, queues: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With another capacity, or taken out: users had none of its nodes until a person came."""
+    world.at(40)
+    world.program._read = lambda: json.dumps({"queues": queues})
+    world.programs.refused = "delete"
+    world.at(30)
+    assert "Requested operation not supported" in capsys.readouterr().out
+    world.programs.refused = ""
+    assert world.at(30) == ["scontrol delete reservationname=trainshed-end-train"]
+
+
 def test_waiting_jobs_move_to_the_queue_that_is_named() -> None:
     world = World(next_queue="spare2")
     world.programs.jobs = [("8", "PENDING", "N/A")]

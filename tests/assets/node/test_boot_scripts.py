@@ -113,7 +113,25 @@ def test_an_object_with_another_checksum_is_not_unpacked(bucket: tuple[Path, str
 )
 def test_the_kernel_is_compared_with_the_lock(tmp_path: Path, kernel: str, said: str) -> None:
     fakes = fake(tmp_path / "fakes", "uname", "echo 6.8.0-1040-aws")
-    assert run("check_image.sh", kernel, "", "", fakes=fakes).stderr == said.format(kernel)
+    fake(fakes, "chown", "")
+    done = run("check_image.sh", kernel, "", "", fakes=fakes, ROOT_DIR=str(tmp_path))
+    assert done.stderr == said.format(kernel)
+
+
+def test_a_node_that_has_joined_is_held_to_the_lock_of_then(tmp_path: Path) -> None:
+    """Its boot for a document with another image failed until its jobs had ended."""
+    fakes = fake(tmp_path / "fakes", "uname", "echo 6.8.0-1040-aws")
+    fake(fakes, "chown", "")
+
+    def check(kernel: str) -> int:
+        arguments = ("check_image.sh", kernel, "", "")
+        return run(*arguments, fakes=fakes, ROOT_DIR=str(tmp_path)).returncode
+
+    assert check("6.9") == 1, "it does not join"
+    assert check("6.8.0-1040-aws") == 0
+    assert check("6.9") == 0
+    fake(fakes, "uname", "echo 6.9")
+    assert check("6.9") == 1, "another kernel than it has joined with"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +154,8 @@ def test_the_driver_is_read_from_either_of_its_kernel_modules(tmp_path: Path, li
 
 def test_every_difference_from_the_lock_is_named_at_once(tmp_path: Path) -> None:
     fakes = fake(tmp_path / "fakes", "uname", "echo 6.8.0-1040-aws")
-    done = run("check_image.sh", "6.9", "580.95.05", "1.43.2", fakes=fakes)
+    lock = ("6.9", "580.95.05", "1.43.2")
+    done = run("check_image.sh", *lock, fakes=fakes, ROOT_DIR=str(tmp_path))
     assert done.stderr == (
         "check_image: this image has kernel 6.8.0-1040-aws and not 6.9, "
         "NVIDIA driver none and not 580.95.05, EFA installer none and not 1.43.2\n"
