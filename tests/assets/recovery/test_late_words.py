@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
+from assets.node.keeper.cluster import Cluster
 from assets.node.keeper.document import Document, Gate, Queue
 from assets.node.keeper.recovery.again import ask
 from assets.node.keeper.recovery.gate import FAILED, OPENED, PASSED, Record
-from assets.node.keeper.recovery.queues import Queues
+from assets.node.keeper.recovery.queues import REMEDY, Queues
 from assets.node.keeper.recovery.slurm import Slurm
 from assets.node.keeper.recovery.store import Store
 from assets.node.keeper.recovery.words import RESET
@@ -103,6 +104,33 @@ def test_a_late_failure_keeps_nobody_out_of_what_a_person_has_opened(world: Worl
     assert world.told == ["Queue train: the all-reduce over 2 nodes failed"]
 
 
+def test_a_late_pass_is_the_verdict_of_what_a_person_has_opened(world: World) -> None:
+    ends(world)
+    ask(world.store, ["train"], ["train"], NOW)
+    come(world, said("ok", "369 GB/s"))
+    assert (record(world).verdict, record(world).text) == (PASSED, "369 GB/s")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "by_hand", "told"),
+    [
+        ("ok", False, "369 GB/s."),
+        ("fail", False, f"369 GB/s. Users are kept out. {REMEDY}"),
+        ("fail", True, "opened by hand; before: no gate; then the gate: 369 GB/s."),
+    ],
+    ids=["passed", "failed", "failed and open"],
+)
+def test_people_are_told_that_users_are_kept_out_where_they_are(
+    world: World, verdict: str, by_hand: bool, told: str
+) -> None:
+    texts: list[str] = []
+    world.cluster = Cluster(world.store, world, lambda _, text: texts.append(text), now=lambda: NOW)
+    ends(world)
+    ask(world.store, ["train"] * by_hand, ["train"], NOW)
+    come(world, said(verdict, "369 GB/s"))
+    assert texts == [told]
+
+
 def test_a_gate_that_is_asked_for_after_that_has_the_last_word(tmp_path: Path) -> None:
     world = World(tmp_path)
     ask(world.store, ["train"], ["train"], NOW)
@@ -158,9 +186,23 @@ def test_a_state_folder_that_takes_nothing_puts_off_the_verdict_and_no_mending(
     assert world.store.record("train") is None
 
 
-@pytest.mark.parametrize("torn", ["", "{", "[]", '{"job": "7"}'])
+@pytest.mark.parametrize(
+    "torn",
+    [
+        "",
+        "{",
+        "[]",
+        '{"job": "7"}',
+        '{"job": "7", "nodes": ["n"]}',
+        '{"job": "7", "folder": "/fsx/gate"}',
+        '{"job": "7", "nodes": [], "folder": "/fsx/gate"}',
+        '{"job": "7", "nodes": ["n"], "folder": ""}',
+        '{"nodes": ["n"], "folder": "/fsx/gate"}',
+    ],
+)
 def test_a_torn_note_keeps_no_gate_from_running(world: World, torn: str) -> None:
     world.store.running("train").write_text(torn)
+    world.exit_code = COMPLETED
     assert [ran.split()[0] for ran in world.look()] == ["sbatch"]
 
 

@@ -53,6 +53,32 @@ def test_a_new_node_has_its_all_reduce_with_one_that_passed_while_both_are_reser
     assert "--reservation=trainshed-pair-train" in submit
 
 
+def test_two_whose_all_reduce_cannot_be_noted_are_not_kept_reserved(world: World) -> None:
+    (world.store.running("train").parent / "running-train.json.new").mkdir()
+    reserve, release = (ran for ran in world.look() if "update" not in ran)
+    assert RESERVED in reserve
+    assert release == "scontrol delete reservationname=trainshed-pair-train"
+
+
+def test_two_whose_all_reduce_slurm_refuses_are_not_kept_reserved(world: World) -> None:
+    slurm = world.cluster._run
+
+    def run(command: Sequence[str], text: str) -> str:
+        if command[0] == "sbatch":
+            raise SlurmError("Invalid reservation")
+        return slurm(command, text)
+
+    world.cluster._run = run
+    did = [ran for ran in world.look() if "update" not in ran]
+    assert did[1:] == ["scontrol delete reservationname=trainshed-pair-train"]
+
+
+def test_a_submission_that_was_cut_off_keeps_no_pair_from_running(world: World) -> None:
+    world.store.note("train", {"nodes": [OTHER, ONE], "folder": "/fsx/gate", "pair": True})
+    world.look()
+    assert scripts(world)
+
+
 @pytest.mark.parametrize("node", [ONE, OTHER])
 @pytest.mark.parametrize("state", ["MIXED+CLOUD", "DOWN+CLOUD", "IDLE+CLOUD+DRAIN"])
 def test_it_waits_until_neither_has_jobs(world: World, node: str, state: str) -> None:
