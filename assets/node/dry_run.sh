@@ -4,12 +4,14 @@
 # The daemon runs without network, database and nodes and changes nothing outside its copy, so a
 # live cluster does not notice it. QOS of partitions are left out: without a database none is known,
 # and that they are there is slurm_accounts.py's business. Exit code: 0 it came up without an error or a warning, 1 it
-# complained or crashed, 2 it could not be tried, which says nothing of the configuration. ROOT_DIR is
-# the root of its programs, by default the host's own.
+# complained or crashed, 2 it could not be tried, which says nothing of the configuration: no room, no
+# memory, killed. ROOT_DIR is the root of its programs, by default the host's own.
 set -euo pipefail
 
 # What is told apart from a live daemon's: identity, state, logs and the database.
 readonly REPLACED='AuthType|CryptoType|CredType|StateSaveLocation|SlurmctldLogFile|SlurmctldPidFile|SlurmUser|SlurmctldParameters|AccountingStorage[A-Za-z]*|JobComp[A-Za-z]*'
+# Of the machine, and of the programs that start slurmctld.
+readonly UNTRIED='No space left|failed to create file|Error writing file|Disk quota|Cannot allocate memory|Resource temporarily unavailable|Input/output error|Too many open files|Read-only file system|error while loading shared libraries|^(unshare|chroot|mount|ip|hostname|touch|cp|cat|sed|mkdir|RTNETLINK answers): '
 # No state, no database, no PMIx library (which only srun would miss), a busy machine.
 readonly EXPECTED='state file|state save file|fed_mgr_state|can only be used with SlurmDBD|Job accounting information gathered|Even though we are collecting accounting|pmix|PMIx|MPI: Cannot create context|gettimeofday'
 
@@ -73,8 +75,8 @@ run_slurmctld() {
       break
     elif ! kill -0 "$pid" 2>/dev/null; then
       wait "$pid" 2>/dev/null || code=$?
-      # By a signal.
-      ((code < 128)) || echo "fatal: slurmctld ended with code $code" >>"$work/said"
+      # ILL, ABRT, BUS, FPE, SEGV: it crashed. By another signal somebody ended it.
+      [[ $code != 13[2-69] ]] || echo "fatal: slurmctld ended with code $code" >>"$work/said"
       break
     fi
     sleep 0.05
@@ -102,7 +104,9 @@ main() {
   host=$(cat "$work"/*.conf | first_controller)
   run_slurmctld "$root" "${work#"$root"}" "$host"
   said=$(complaints "$work/said")
-  if [[ -z $said ]] && ! grep -q 'Running as primary' "$work/said"; then
+  if grep -E "$UNTRIED" "$work/said"; then
+    return
+  elif [[ -z $said ]] && ! grep -q 'Running as primary' "$work/said"; then
     echo "slurmctld did not come up: $(tail -n 1 "$work/said")"
     return
   fi

@@ -5,6 +5,8 @@
 # replaces a drained node at once, and a new cluster waits for nodes that are idle, alloc, mix or
 # maint. A node with jobs is let be, and a reservation that is left behind ends after an hour.
 set -euo pipefail
+# shellcheck source=assets/node/common.sh
+source "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/common.sh"
 
 HERE=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
 readonly HERE EXPECT=${TRAINSHED_EXPECT:-/etc/trainshed/expect.json} SECONDS_AT_MOST=2800
@@ -65,18 +67,16 @@ hold_without_a_word() {
   local node=$1 text
   [[ $node =~ .*-(st|dy)-[a-z0-9-]+-[0-9]+$ && ${BASH_REMATCH[1]} == st ]] || return 0
   text=$(tr -s '=[:space:]' ' ' <<<"could not be made: $2")
-  scontrol update nodename="$node" comment="trainshed: failed checks [monitor] $text"
-  scontrol create reservationname="trainshed-mend-$node" nodes="$node" users=root \
-    starttime=now duration=UNLIMITED flags=MAINT,IGNORE_JOBS >/dev/null
+  # slurmctld may be restarting. Without the word a person still sees a node that is reserved.
+  retry 90 scontrol update nodename="$node" comment="trainshed: failed checks [monitor] $text" || true
+  if ! retry 90 scontrol create reservationname="trainshed-mend-$node" nodes="$node" users=root \
+    starttime=now duration=UNLIMITED flags=MAINT,IGNORE_JOBS; then
+    # That of the check stays for its hour.
+    trap - EXIT
+  fi
 }
 
 tell() {
   logger -t trainshed -p "user.$1" "basic check: $2" || true
 }
-
-fail() {
-  echo "pc_basic_check: $*" >&2
-  exit 1
-}
-
 main "$@"

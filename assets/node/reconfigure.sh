@@ -2,8 +2,9 @@
 # usage: reconfigure.sh NEW_DIR LIVE_DIR    puts new configuration files in place, if a slurmctld comes up with them
 #
 # "scontrol reconfigure" with a wrong file ends slurmctld on Slurm 22.05 and 24.11, so a live one
-# never sees a file that was not tried first. Exit code: 0 done, 1 refused or not tried and nothing changed. While
-# LIVE_DIR/.pending is there, files are in place that slurmctld has not read: run this again.
+# never sees a file that was not tried first. Exit code: 0 done; 1 refused, 2 not
+# tried, and nothing changed. While LIVE_DIR/.pending is there, files are in place that slurmctld has not
+# read: run this again.
 set -euo pipefail
 
 main() {
@@ -17,7 +18,7 @@ main() {
     ((code == 1)) || why="these files could not be tried"
     echo "reconfigure.sh: $why, nothing was changed:" >&2
     echo "$said" >&2
-    return 1
+    return "$code"
   fi
   : >"$live/.pending"
   for file in "$new"/*; do

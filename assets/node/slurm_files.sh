@@ -47,7 +47,7 @@ taken() {
   done
   "$(dirname "$0")/dry_run.sh" "$KEPT" || code=$?
   ((code < 2)) ||
-    fail "partition $lost is kept in $KEPT, and whether this Slurm takes the files there could not be tried, see above"
+    fail "partition $lost is kept in $KEPT, and whether this Slurm takes the files there could not be tried, see above: make room in /tmp and memory, it is tried again in 5 minutes; or take slurm.conf away there if no job runs in $lost"
   ((code == 0))
 }
 

@@ -14,9 +14,8 @@ main() {
   local dir=$1 cluster=$2 found name
   [[ -e $dir/clustername ]] || return 0
   found=$(ls -A "$dir")
-  if grep -qvxE "clustername|$AT_ONCE" <<<"$found"; then
-    return
-  fi
+  found=$(grep -vxE "clustername|$AT_ONCE" <<<"$found") || (($? == 1))
+  [[ -z $found ]] || return 0
   # "NAME" or "NAME|ID"; empty after a loss of power.
   name=$(cat "$dir/clustername")
   if [[ -z $name || ${name%|*} == "$cluster" ]]; then

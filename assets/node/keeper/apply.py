@@ -176,7 +176,7 @@ class Apply:
             if not same or (places.slurm / ".pending").exists():
                 self._keep_partitions(partitions(places.slurm) - partitions(Path(new)))
                 script = str(places.scripts / "reconfigure.sh")
-                self._must("slurm.conf", script, new, str(places.slurm))
+                self._must("slurm.conf", script, new, str(places.slurm), again=2)
         self._keep_files()
         accounts, policy = places.scripts / "slurm_accounts.py", places.files / "policy.json"
         # Once more, since new partitions may have made resources known.
@@ -214,13 +214,16 @@ class Apply:
                 "see the space of /state; it is tried again in 5 minutes",
             ) from error
 
-    def _must(self, step: str, *command: str) -> None:
+    def _must(self, step: str, *command: str, again: int | None = None) -> None:
+        """Run a command; one exit code may say that it is not what was deployed that failed."""
         code, said = self._run(command)
         if code:
             raise ApplyError(
                 step,
                 said[-600:] or f"{command} ended with {code}",
-                "mend the policy and deploy again; until then the cluster runs as before",
+                "it is tried again in 5 minutes"
+                if code == again
+                else "mend the policy and deploy again; until then the cluster runs as before",
             )
 
 

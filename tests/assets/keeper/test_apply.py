@@ -118,6 +118,19 @@ def test_what_is_refused_is_told_and_tried_again_after_a_while(
     assert apply.step(WANTED, NOW + timedelta(minutes=6))
 
 
+@pytest.mark.parametrize(
+    ("code", "remedy"), [(1, "mend the policy and deploy again"), (2, "it is tried again")]
+)
+def test_files_that_could_not_be_tried_are_no_fault_of_the_policy(
+    head: Head, code: int, remedy: str
+) -> None:
+    fetched(head)
+    head.answers["reconfigure.sh"] = (code, "no")
+    with pytest.raises(ApplyError) as refused:
+        Apply(head.places, head).step(WANTED, NOW)
+    assert refused.value.remedy.startswith(remedy)
+
+
 def test_the_old_document_after_a_refused_one_is_applied_at_once(head: Head) -> None:
     fetched(head)
     head.answers["reconfigure.sh"] = (1, "no")

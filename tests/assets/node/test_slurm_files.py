@@ -97,7 +97,8 @@ def test_files_that_could_not_be_tried_are_tried_again(head: Path) -> None:
         1,
         "slurmctld did not come up\n",
         f"slurm_files: partition a is kept in {head}/state/slurm, and whether this Slurm takes the "
-        "files there could not be tried, see above\n",
+        "files there could not be tried, see above: make room in /tmp and memory, it is tried "
+        "again in 5 minutes; or take slurm.conf away there if no job runs in a\n",
     )
     assert (head / "var/lib/trainshed/applied").exists()
     assert not (head / "etc/slurm").exists()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.assets.programs import program
 from trainshed._assets import asset
 
 AT_ONCE = ("last_config_lite", "last_config_lite.old", "priority_last_decay_ran")
@@ -92,3 +94,13 @@ def test_it_stays_where_the_state_cannot_be_listed(state: Path) -> None:
 def test_no_state_at_all_is_nothing_to_do(tmp_path: Path) -> None:
     done = run(tmp_path / "not there")
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_it_stays_where_what_else_is_there_cannot_be_told(state: Path, tmp_path: Path) -> None:
+    program(tmp_path / "bin" / "grep", "exit 2")
+    path = f"{tmp_path}/bin:{os.environ['PATH']}"
+    done = subprocess.run(
+        [asset("node", "unsaved_state.sh"), str(state), "kait"], env={"PATH": path}, check=False
+    )
+    assert done.returncode
+    assert "clustername" in files(state)
