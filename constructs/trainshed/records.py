@@ -4,6 +4,7 @@ Modules of records are the only ones without ``from __future__ import annotation
 texts of the fields' types: pydantic would compile each of them again at every start.
 """
 
+import re
 import struct
 from enum import StrEnum
 from typing import Any, Self
@@ -74,13 +75,13 @@ _STAND_INS = frozenset(
         *("p-12345", "p-67890", "s-12345", "s-67890", "ami-1234"),
     }
 )
-# The same for StringParameter.value_from_lookup; the name of the parameter follows.
-_PARAMETER_STAND_IN = "dummy-value-for-"
+# The same for StringParameter.value_from_lookup.
+_OF_A_PARAMETER = re.compile(r"dummy-value-for-[A-Za-z0-9/._-]+")
 
 
 def is_stand_in(value: str) -> bool:
     """Tell whether a text stands in for a lookup that was not made yet."""
-    return value in _STAND_INS or value.startswith(_PARAMETER_STAND_IN)
+    return value in _STAND_INS or _OF_A_PARAMETER.fullmatch(value) is not None
 
 
 def is_token(value: object) -> bool:

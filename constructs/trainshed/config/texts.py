@@ -30,11 +30,14 @@ class Form:
         pattern: Regular expression that the whole text matches; ``\d`` and ``\w`` are of ASCII.
         what: The form in words, with an example.
         hint: What to add for a text of a known wrong form; None for nothing.
+        looked_up: Whether an app may have the CDK look it up. What stands in until then passes too,
+            from an app and not from a file.
     """
 
     pattern: str
     what: str
     hint: Callable[[str], str | None] | None = None
+    looked_up: bool = False
 
     def check(self, value: str) -> str:
         """Return the text if it has the form or is a CDK token.
@@ -62,10 +65,13 @@ class Form:
     def __get_pydantic_core_schema__(
         self, source: type[Any], handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        return core_schema.with_info_after_validator_function(self._check_given, handler(source))
+        if self.looked_up:
+            return core_schema.with_info_after_validator_function(
+                self._check_given, handler(source)
+            )
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
 
     def _check_given(self, value: str, info: ValidationInfo) -> str:
-        """Let what stands in for a lookup of the CDK pass as well, which no file holds."""
         return value if info.mode == "python" and is_stand_in(value) else self.check(value)
 
     def __get_pydantic_json_schema__(
@@ -92,7 +98,8 @@ _HEX = "[0-9a-f]{8}(?:[0-9a-f]{9})?"
 
 
 def _id(prefix: str, what: str) -> Form:
-    return Form(f"{prefix}-{_HEX}", f"{what}, {prefix}- and 8 or 17 hexadecimal digits")
+    words = f"{what}, {prefix}- and 8 or 17 hexadecimal digits"
+    return Form(f"{prefix}-{_HEX}", words, looked_up=True)
 
 
 CapacityReservationId = Annotated[str, _id("cr", "a Capacity Reservation id")]
@@ -101,7 +108,8 @@ SubnetId = Annotated[str, _id("subnet", "a subnet id")]
 SecurityGroupId = Annotated[str, _id("sg", "a security group id")]
 AmiId = Annotated[str, _id("ami", "an AMI id")]
 FileSystemId = Annotated[
-    str, Form("fs-[0-9a-f]{8,40}", "a file system id, such as fs-0123456789abcdef0")
+    str,
+    Form("fs-[0-9a-f]{8,40}", "a file system id, such as fs-0123456789abcdef0", looked_up=True),
 ]
 
 _ARN = r"arn:aws[a-z-]*"

@@ -7,8 +7,10 @@ import json
 import pytest
 from pydantic import ValidationError
 
+from trainshed._given import check_value
 from trainshed.config import Fleet, HeadNode, Image, ImageLock, OnDemand, Queue, RootVolume
 from trainshed.config.image_rules import root_disk_faults
+from trainshed.config.texts import MountDirectory
 
 AMI = "ami-0123456789abcdef0"
 
@@ -44,3 +46,13 @@ def test_what_stands_in_for_a_lookup_is_taken_from_an_app_and_not_from_a_file(te
     assert Image(ami_id=text).ami_id == text
     with pytest.raises(ValidationError, match=f"'{text}' is not an AMI id"):
         Image.model_validate_json(json.dumps({"ami_id": text}))
+
+
+def test_what_stands_in_for_a_lookup_is_taken_for_an_id_alone() -> None:
+    with pytest.raises(ValueError, match="is not an absolute path"):
+        check_value("mount_dir", "dummy-value-for-/fsx", MountDirectory)
+
+
+def test_what_follows_the_words_of_the_cdk_is_the_name_of_a_parameter() -> None:
+    with pytest.raises(ValidationError, match="is not an AMI id"):
+        Image(ami_id="dummy-value-for-x\nPartitionName=evil")
