@@ -179,7 +179,7 @@ def _daemon_settings(
     if cluster.configless:
         settings.append(("SlurmctldParameters", "enable_configless"))
     # Without it a job whose prolog fails on one node is held, though another node could run it.
-    own = ("nohold_on_prolog_fail",) if cluster.prolog else ()
+    own = ("nohold_on_prolog_fail",) if cluster.prolog is not None else ()
     settings += parameters(scheduler, cluster.slurm_version, own)
     if own and "SchedulerParameters" not in dict(settings):
         settings.append(("SchedulerParameters", ",".join(own)))

@@ -69,8 +69,9 @@ class SlurmPolicy(Record):
         preset = values.pop("preset", None)
         if preset is None:
             return values
-        if preset not in PRESETS:
-            raise ValueError(f"preset is {preset!r}; use one of {', '.join(sorted(PRESETS))}")
+        if not isinstance(preset, str) or preset not in PRESETS:
+            known = ", ".join(sorted(PRESETS))
+            raise ValueError(f"preset is {given['preset']!r}; use one of {known}")
         return _merged(PRESETS[preset], values)
 
     @model_validator(mode="after")

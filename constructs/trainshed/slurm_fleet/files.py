@@ -72,7 +72,7 @@ def bare_cluster(fleet: Fleet, cluster_name: str, *, extra: bool = True) -> Bare
         extra: With the settings that the record adds, apart from its own programs.
     """
     given = fleet.slurm.extra_slurm_settings
-    programs = {key.lower(): str(value) for key, value in given.items() if is_program(key)}
+    programs = {key.lower(): str(value).strip() for key, value in given.items() if is_program(key)}
     more = {key: value for key, value in given.items() if not is_program(key)}
     made = BareCluster(
         name=cluster_name,

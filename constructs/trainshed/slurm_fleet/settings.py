@@ -20,12 +20,14 @@ AT = ("slurm", "extra_slurm_settings")
 # What the node scripts rely on beside what slurm.conf says: ports, and users of the daemons.
 RELIED_ON = frozenset({"authinfo", "slurmctldport", "slurmdport", "slurmduser"})
 
-# By the field of BareCluster, what is lost with trainshed's own program.
+# By the field of BareCluster, what trainshed's own program is, and what to do about another.
 LOST = {
-    "prolog": "trainshed's check of the node before each job, {}: let yours end with exec {}",
-    "task_prolog": "trainshed's, which gives tasks what NCCL and EFA need of their node's "
-    "environment, {}: let yours end with exec {}",
-    "reboot_program": "{}: nodes that are mended by a reboot now rest on yours",
+    "prolog": ("trainshed's check of the node before each job, {}", ": let yours end with exec {}"),
+    "task_prolog": (
+        "trainshed's, which gives tasks what NCCL and EFA need of their node's environment, {}",
+        ": let yours end with exec {}",
+    ),
+    "reboot_program": ("{}", ": nodes that are mended by a reboot now rest on yours"),
 }
 
 
@@ -71,10 +73,16 @@ def setting_warnings(fleet: Fleet) -> list[str]:
     # One line names one program, or those of a pattern, which two folders never share; several
     # lines are known of 24.11 and not of 23.11 (slurm.conf(5) "Prolog", read 2026-11-30).
     made = BareCluster("any", "head")
-    return [
-        f"fleet.{'.'.join(AT)}.{name}: {value} takes the place of "
-        + LOST[field].format(program, program)
-        for name, value in fleet.slurm.extra_slurm_settings.items()
-        if (field := PROGRAMS.get(name.lower()))
-        and (program := getattr(made, field)) not in str(value)
-    ]
+    told = []
+    for name, value in fleet.slurm.extra_slurm_settings.items():
+        field = PROGRAMS.get(name.lower())
+        if field is None or str(value).strip() == (program := getattr(made, field)):
+            continue
+        what, mend = (text.format(program) for text in LOST[field])
+        reason = (
+            f"{value} takes the place of {what}{mend}"
+            if str(value).strip()
+            else f"is empty and takes away {what}: leave the key out to keep it"
+        )
+        told.append(f"fleet.{'.'.join(AT)}.{name}: {reason}")
+    return told

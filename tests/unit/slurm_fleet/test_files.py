@@ -130,3 +130,21 @@ def test_what_trainsheds_programs_did_is_said_where_a_record_has_its_own(
         "/usr/sbin/reboot: nodes that are mended by a reboot now rest on yours",
     ]
     assert policy_warnings(make_fleet(), facts.INSTANCE_TYPES) == []
+
+
+def test_an_empty_prolog_is_told_as_what_it_takes_away(make_fleet: MakeFleet) -> None:
+    fleet = make_fleet(slurm=SlurmOptions(extra_slurm_settings={"Prolog": ""}))
+    assert policy_warnings(fleet, facts.INSTANCE_TYPES) == [
+        "fleet.slurm.extra_slurm_settings.Prolog: is empty and takes away trainshed's check of the "
+        "node before each job, /opt/trainshed/current/health/prolog.sh: leave the key out to keep "
+        "it",
+    ]
+    lines = files(fleet)["slurm.conf"].splitlines()
+    assert "SchedulerParameters=nohold_on_prolog_fail" in lines
+
+
+def test_a_prolog_whose_path_begins_as_trainsheds_is_another_one(make_fleet: MakeFleet) -> None:
+    ours = "/opt/trainshed/current/health/prolog.sh"
+    for own, warnings in ((f"{ours}.off", 1), (ours, 0)):
+        fleet = make_fleet(slurm=SlurmOptions(extra_slurm_settings={"Prolog": own}))
+        assert len(policy_warnings(fleet, facts.INSTANCE_TYPES)) == warnings
