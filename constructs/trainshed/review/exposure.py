@@ -35,12 +35,10 @@ OWN_POLICIES = (
 
 def bucket_facts(place: str, properties: Mapping[str, Any], stack: Stack) -> Iterator[Fact]:
     """Yield how open a bucket is."""
-    blocked = properties.get("PublicAccessBlockConfiguration", {})
+    blocked = properties.get("PublicAccessBlockConfiguration")
     keys = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
     yield from (
-        Fact(Kind.EXPOSURE, place, f"{key} is off")
-        for key in keys
-        if str(blocked.get(key)).lower() != "true"
+        Fact(Kind.EXPOSURE, place, f"{key} is off") for key in keys if not is_on(blocked, key)
     )
     access = properties.get("AccessControl", "Private")
     if access not in PRIVATE:
@@ -77,6 +75,8 @@ def _but(statement: Mapping[str, Any]) -> list[str]:
 def instance_facts(place: str, properties: Mapping[str, Any], stack: Stack) -> Iterator[Fact]:
     """Yield what an instance, or those of a launch template, may and show."""
     data = properties.get("LaunchTemplateData", properties)
+    if not isinstance(data, Mapping):
+        return
     profile = data.get("IamInstanceProfile")
     if profile:
         # A launch template has it under a name or an ARN, an instance as it is.

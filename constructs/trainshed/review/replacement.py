@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any
 
-from .values import Path
+from .values import Path, at
 
 # CloudFormation's documentation of the resource ("Update requires: Replacement"), as the CDK's
 # database of it has them (aws-cdk 2.1148.1), and beside them what FSx's UpdateFileSystem does not
@@ -113,7 +113,7 @@ def passing(resource_type: str, users: Collection[str]) -> str | None:
 def _holds_nothing(resource: Mapping[str, Any]) -> bool:
     """Tell whether it is of a kind with data, but holds what expires, or others hold it."""
     properties = resource.get("Properties", {})
-    expires = properties.get("TimeToLiveSpecification", {}).get("Enabled")
+    expires = at(properties, ("TimeToLiveSpecification", "Enabled"))
     # Aurora's data is in the cluster.
     return bool(expires or properties.get("DBClusterIdentifier"))
 

@@ -24,6 +24,9 @@ def resource_findings(changes: Iterable[ResourceChange]) -> Iterator[Finding]:
         if change.resource_type == CLUSTER:
             yield from _cluster(change)
             continue
+        if change.resource_type == nodes.FLEET and change.is_replaced:
+            yield _finding(change, Effect.REFUSED, OTHER_PROVIDER)
+            continue
         match change.action:
             case Action.ADDED:
                 continue
@@ -60,11 +63,10 @@ def _cluster(change: ResourceChange) -> Iterator[Finding]:
             else "The cluster is retained: it runs on, and this stack no longer manages it.",
         )
     elif change.is_replaced:
-        yield _finding(
-            change,
-            Effect.REFUSED,
-            "CloudFormation cannot move a custom resource to another provider.",
-        )
+        yield _finding(change, Effect.REFUSED, OTHER_PROVIDER)
+
+
+OTHER_PROVIDER = "CloudFormation cannot move a custom resource to another provider."
 
 
 def _removed(change: ResourceChange) -> Iterator[Finding]:
@@ -79,9 +81,11 @@ def _end(change: ResourceChange) -> Iterator[tuple[Effect, str]]:
     """Yield what becomes of what a resource has, once it leaves the stack."""
     noun = state_in(change.before or {})
     if noun is None:
-        own = nodes.removed(change.role, change.resource_type)
+        own = nodes.removed(change.role, change.resource_type, is_refusable=change.is_refusable)
         if own:
             yield own
+        elif change.resource_type == nodes.FLEET and change.is_retained:
+            yield Effect.LIVE, nodes.FLEET_STAYS
         elif change.resource_type in ENDED:
             yield Effect.REPLACES_NODES, ENDED[change.resource_type]
         elif change.resource_type in REMOVED:
@@ -161,8 +165,8 @@ LOSSES = {
 }
 IN_USE = "What runs in the old one cannot move, and AWS deletes it only when it is empty."
 ENDED = {
-    "AWS::AutoScaling::AutoScalingGroup": "Its nodes are terminated; while nodes of a queue have "
-    "jobs, the deployment is refused.",
+    nodes.FLEET: nodes.FLEET_GOES,
+    "AWS::AutoScaling::AutoScalingGroup": "Its nodes are terminated, with what runs on them.",
     "AWS::EC2::Instance": "The instance is terminated, with its disks but those that are retained.",
 }
 REMOVED = {
@@ -217,12 +221,28 @@ def _changed(change: ResourceChange) -> Iterator[Finding]:
         if verdict:
             place = f"{change.place} {'.'.join(path)}"
             yield Finding(place, text(before), text(after), *verdict)
+    yield from _hidden(change)
     yield from _less_protected(change)
     before, after = ((side or {}).get("UpdatePolicy") for side in (change.before, change.after))
     if before != after and after:
         sentence = "From the next change on CloudFormation itself replaces nodes, with their jobs."
         place = f"{change.place} UpdatePolicy"
         yield Finding(place, text(before), text(after), Effect.LIVE, sentence)
+
+
+def _hidden(change: ResourceChange) -> Iterator[Finding]:
+    """Yield what properties do that read the same, and point to what is replaced."""
+    for path in change.causes:
+        was, now = (
+            at((side or {}).get("Properties"), path) for side in (change.before, change.after)
+        )
+        if now is None or was != now:
+            continue
+        verdict = property_verdict(change.resource_type, path, was, now)
+        verdict = verdict and nodes.changed(change.role, path, verdict)
+        if verdict:
+            place = f"{change.place} {'.'.join(path)}"
+            yield Finding(place, text(was), f"{text(now)}, new", *verdict)
 
 
 def _less_protected(change: ResourceChange) -> Iterator[Finding]:

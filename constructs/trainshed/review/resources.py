@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from .assembly import Stack
 from .handoff import Key, answers_of, moved
-from .nodes import INSTANCE, role_of, version_differs
+from .nodes import INSTANCE, fleet_stays, has_new_version, hidden_paths, role_of
 from .replacement import is_retaining, replacing_paths
 from .values import Path, at, leaves, references
 
@@ -46,6 +47,8 @@ class ResourceChange:
     """Types of what points to it in the base; with ``outside`` where a value leaves the stack."""
     role: str = ""
     """Which nodes of a bare fleet it makes: head, login or compute; empty for any other."""
+    is_refusable: bool = False
+    """The fleet of these nodes is updated with it, which is refused while they have jobs."""
 
     @property
     def is_retained(self) -> bool:
@@ -123,15 +126,19 @@ class Comparison:
                 causes, maybe = self.replaced[head.name, id]
                 action = Action.MAY_BE_REPLACED if maybe else Action.REPLACED
                 yield ResourceChange(*known, action, causes, before, after, users(base, id))
-            elif before != after:
-                paths = tuple(path for path, _, _ in property_leaves(before, after))
-                paths += _policies(before, after)
-                if paths:
-                    yield ResourceChange(*known, Action.CHANGED, paths, before, after)
+            elif paths := self._changed_paths(head.name, before, after):
+                yield ResourceChange(*known, Action.CHANGED, paths, before, after)
         for id, before in base.resources.items():
             if id not in head.resources:
                 known = (base.name, id, base.place(id), before["Type"])
                 yield ResourceChange(*known, Action.REMOVED, before=before, users=users(base, id))
+
+    def _changed_paths(
+        self, stack: str, before: Mapping[str, Any], after: Mapping[str, Any]
+    ) -> tuple[Path, ...]:
+        paths = tuple(path for path, _, _ in property_leaves(before, after))
+        is_new = partial(self._points_to_replaced, stack)
+        return (*paths, *_policies(before, after), *hidden_paths(before, after, is_new))
 
     def _find_replaced(self) -> None:
         """Find what is replaced, and what has to be replaced because it points to that."""
@@ -152,7 +159,8 @@ class Comparison:
             return
         before = self._before(key).get("Properties", {})
         after = resource.get("Properties", {})
-        again = version_differs(self.base[key[0]], self.head[key[0]], resource)
+        is_new = partial(self._points_to_replaced, key[0])
+        again = has_new_version(self.base[key[0]], self.head[key[0]], resource, is_new)
         if before == after and not again and not self._points_to_replaced(key[0], after):
             return
         paths = replacing_paths(resource["Type"], self.head[key[0]].region)
@@ -182,7 +190,8 @@ def _with_roles(
 ) -> Iterator[ResourceChange]:
     for change in changes:
         stack = head if change.before is None else base
-        yield replace(change, role=role_of(stack, change.logical_id))
+        id = change.logical_id
+        yield replace(change, role=role_of(stack, id), is_refusable=fleet_stays(base, head, id))
 
 
 def users(stack: Stack, logical_id: str) -> frozenset[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.review.assemblies import TEMPLATES, write
+from tests.unit.review.assemblies import ROOT, TEMPLATES, write
 from trainshed.review import Effect, Review, review
 
 
@@ -35,7 +35,7 @@ NODES: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, Effect]] = {
         Effect.DRAINS_NODES,
     ),
     "group of others leaves": (GROUP, {"MaxSize": "4"}, None, Effect.REPLACES_NODES),
-    "queue leaves": (GROUP, {**tagged("compute")}, None, Effect.NEEDS_IDLE_NODES),
+    "queue of no fleet leaves": (GROUP, {**tagged("compute")}, None, Effect.REPLACES_NODES),
     "login pool leaves": (GROUP, {**tagged("login")}, None, Effect.ENDS_SESSIONS),
     "login pool shrinks": (
         GROUP,
@@ -166,3 +166,125 @@ def test_another_disk_of_a_bare_head_node_replaces_it(tmp_path: Path) -> None:
     assert [(each.place, each.effect, each.sentence) for each in found.findings] == [
         (HEAD_NODE, Effect.PAUSES_NEW_JOBS, REPLACED_HEAD.format("LaunchTemplate"))
     ]
+
+
+def fleet(cluster: str = "bare", **more: Any) -> dict[str, Any]:
+    return {
+        "Type": "Custom::TrainshedSlurmFleet",
+        "Properties": {"ClusterName": cluster},
+        **more,
+    }
+
+
+def queue(**properties: Any) -> dict[str, Any]:
+    return {"Type": GROUP, "Properties": {**tagged("compute"), **properties}}
+
+
+def of_cluster(cluster: str) -> dict[str, Any]:
+    return {"Tags": [*tagged("compute")["Tags"], {"Key": "trainshed:cluster", "Value": cluster}]}
+
+
+TOPIC = {"Other": {"Type": "AWS::SNS::Topic"}}
+QUEUE_REFUSED = (
+    "The nodes of its queue go. While one has jobs the deployment is refused, and nothing is "
+    "changed: drain them before."
+)
+FLEET_ENDS = (
+    "The fleet goes, and nothing is refused: its jobs have 10 minutes, then they end with their "
+    "nodes."
+)
+
+
+def stacks_reviewed(folder: Path, base: dict[str, Any], head: dict[str, Any]) -> Review:
+    return review(
+        write(folder / "a", {"Stack": {"Resources": {**base, **TOPIC}}}),
+        write(folder / "b", {"Stack": {"Resources": {**head, **TOPIC}}}),
+    )
+
+
+def rows(found: Review) -> dict[str, tuple[Effect, str]]:
+    return {each.place: (each.effect, each.sentence) for each in found.findings}
+
+
+def test_a_queue_that_goes_needs_idle_nodes_while_its_fleet_stays(tmp_path: Path) -> None:
+    found = stacks_reviewed(tmp_path, {"Queue": queue(), "Fleet": fleet()}, {"Fleet": fleet()})
+    assert rows(found) == {"Stack/Queue": (Effect.NEEDS_IDLE_NODES, QUEUE_REFUSED)}
+
+
+def test_a_whole_fleet_that_goes_ends_its_jobs(tmp_path: Path) -> None:
+    template = {"Type": TEMPLATE, "Properties": {"LaunchTemplateData": {"ImageId": "ami-1"}}}
+    login = {"Type": GROUP, "Properties": tagged("login")}
+    base = {"Queue": queue(), "Template": template, "Login": login, "Fleet": fleet()}
+    found = stacks_reviewed(tmp_path, base, {})
+    assert rows(found) == {
+        "Stack/Queue": (
+            Effect.REPLACES_NODES,
+            "Its nodes are terminated, with what runs on them.",
+        ),
+        "Stack/Login": (
+            Effect.ENDS_SESSIONS,
+            "Login nodes are terminated at once: sessions on them end.",
+        ),
+        "Stack/Fleet": (Effect.REPLACES_NODES, FLEET_ENDS),
+    }
+
+
+def test_a_fleet_is_found_by_a_name_that_only_the_deployment_knows(tmp_path: Path) -> None:
+    name: Any = {"Ref": "Name"}
+    base = {"Queue": queue(**of_cluster(name)), "Fleet": fleet(name)}
+    found = stacks_reviewed(tmp_path, base, {"Fleet": fleet(name)})
+    assert rows(found)["Stack/Queue"][0] is Effect.NEEDS_IDLE_NODES
+
+
+def test_jobs_run_on_where_login_nodes_go_alone(tmp_path: Path) -> None:
+    login = {"Type": GROUP, "Properties": tagged("login")}
+    found = stacks_reviewed(tmp_path, {"Login": login, "Fleet": fleet()}, {"Fleet": fleet()})
+    assert rows(found)["Stack/Login"] == (
+        Effect.ENDS_SESSIONS,
+        "Login nodes are terminated at once: sessions on them end. Jobs run on.",
+    )
+
+
+HANDLER = ROOT / "assets" / "functions" / "slurm_fleet" / "handler.py"
+
+
+def test_a_fleet_that_goes_has_the_time_that_is_told() -> None:
+    assert "GRACE_SECONDS = 600\n" in HANDLER.read_text()
+
+
+FLEETS_THAT_REFUSE_NOTHING: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "another construct": ({"Fleet": fleet()}, {"New": fleet()}),
+    "another cluster": ({"Fleet": fleet("bare"), "B": fleet("b")}, {"B": fleet("b")}),
+    "under a condition": ({"Fleet": fleet()}, {"Fleet": fleet(Condition="Sometimes")}),
+    "new": ({}, {"Fleet": fleet()}),
+}
+
+
+@pytest.mark.parametrize("name", FLEETS_THAT_REFUSE_NOTHING)
+def test_a_fleet_that_may_not_stay_refuses_nothing(name: str, tmp_path: Path) -> None:
+    base, head = FLEETS_THAT_REFUSE_NOTHING[name]
+    found = stacks_reviewed(tmp_path, {"Queue": queue(**of_cluster("bare")), **base}, head)
+    assert rows(found)["Stack/Queue"][0] is Effect.REPLACES_NODES
+
+
+def test_a_fleet_that_is_retained_keeps_what_the_stack_keeps(tmp_path: Path) -> None:
+    found = stacks_reviewed(tmp_path, {"Fleet": fleet(DeletionPolicy="Retain")}, {})
+    assert rows(found) == {
+        "Stack/Fleet": (
+            Effect.LIVE,
+            "The fleet is retained: no job is asked to end, and this stack no longer manages it.",
+        )
+    }
+
+
+def test_a_fleet_keeps_its_provider(tmp_path: Path) -> None:
+    base, head = (
+        {"Fleet": {**fleet(), "Properties": {"ServiceToken": token}}} for token in ("a", "b")
+    )
+    found = stacks_reviewed(tmp_path, base, head)
+    assert rows(found) == {
+        "Stack/Fleet": (
+            Effect.REFUSED,
+            "CloudFormation cannot move a custom resource to another provider.",
+        )
+    }

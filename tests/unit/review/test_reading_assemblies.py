@@ -262,3 +262,17 @@ def test_parts_that_cloudformation_would_refuse_break_nothing(tmp_path: Path) ->
     assert {each.logical_id for each in found.resources} == {
         *("Null", "Words", "Policy", "Join", "Sub", "GetAtt", "Unset", "Other")
     }
+
+
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [
+        ("AWS::EC2::LaunchTemplate", "LaunchTemplateData"),
+        ("AWS::S3::Bucket", "PublicAccessBlockConfiguration"),
+        ("AWS::DynamoDB::Table", "TimeToLiveSpecification"),
+    ],
+)
+def test_text_in_the_place_of_a_section_ends_no_review(kind: str, key: str, tmp_path: Path) -> None:
+    resource = {"Data": {"Type": kind, "Properties": {key: "x"}}}
+    found = compared(tmp_path, {"Resources": resource}, {"Resources": TOPIC})
+    assert "Data" in {each.logical_id for each in found.resources}
